@@ -14,8 +14,8 @@ from tests.tiers import cases
 from aquamend.belief import InformationState
 from aquamend.files import load_problem
 from aquamend.recovery import Journal, Rules, recover
-from aquamend.recovery.log.journal import _COLUMNS, _hash, _seal
-from aquamend.recovery.log.seals import Mark, beside, first
+from aquamend.recovery.journal import _COLUMNS, _hash, _seal
+from aquamend.recovery.seals import Mark, beside, first
 
 ODD = [None, True, -1, 0, 1e308, "", "nan", "inf", "x" * 300, [], {}, [[]], {"kind": "measure"}, "look", 10**400]
 COMMANDS = ("list", "show", "show --json", "replay", "approve", "export", "watch")

@@ -8,10 +8,10 @@ from dataclasses import replace
 import psycopg
 import pytest
 from tests.fleet.conftest import ALONE
-from tests.recovery.log.test_journal import HandsOver, in_child, logged
+from tests.recovery.test_journal import HandsOver, in_child, logged
 from tests.waiting import PATIENCE_S
 
-from aquamend.adapters.postgres import PostgresLog, database_tables
+from aquamend.adapters.postgres import PostgresLog, database
 from aquamend.errors import (
     AquaMendError,
     BadArgument,
@@ -227,13 +227,13 @@ def test_two_programs_may_make_the_tables_at_once(address):
 def test_a_later_version_brings_the_tables_up_to_date_and_keeps_the_sessions(fleet, state, server, monkeypatch):
     driven(fleet(), state)
     before = logged(fleet(), "s")
-    later = (*database_tables.MIGRATIONS, "ALTER TABLE aquamend.sessions ADD COLUMN robot text NOT NULL DEFAULT ''")
-    monkeypatch.setattr(database_tables, "MIGRATIONS", later)
+    later = (*database.MIGRATIONS, "ALTER TABLE aquamend.sessions ADD COLUMN robot text NOT NULL DEFAULT ''")
+    monkeypatch.setattr(database, "MIGRATIONS", later)
     with pytest.raises(BadJournal, match=r"has version 1, and this program reads 2; open it to write once"):
         fleet(read_only=True)
     assert logged(fleet(), "s") == before
     assert server.ask("SELECT version, robot FROM aquamend.version, aquamend.sessions") == [(2, "")]
-    monkeypatch.setattr(database_tables, "MIGRATIONS", later[:1])
+    monkeypatch.setattr(database, "MIGRATIONS", later[:1])
     with pytest.raises(BadJournal, match=r"has version 2, and this program knows 1; update aquamend"):
         fleet()
     assert server.ask("SELECT version FROM aquamend.version") == [(2,)]
@@ -241,8 +241,8 @@ def test_a_later_version_brings_the_tables_up_to_date_and_keeps_the_sessions(fle
 
 def test_a_step_to_the_next_version_that_fails_leaves_everything_as_it_was(fleet, state, server, monkeypatch):
     driven(fleet(), state)
-    broken = (*database_tables.MIGRATIONS, "CREATE TABLE aquamend.half (one text); SELECT nothing FROM nowhere")
-    monkeypatch.setattr(database_tables, "MIGRATIONS", broken)
+    broken = (*database.MIGRATIONS, "CREATE TABLE aquamend.half (one text); SELECT nothing FROM nowhere")
+    monkeypatch.setattr(database, "MIGRATIONS", broken)
     with pytest.raises(Unreachable, match="nowhere"):
         fleet()
     assert server.ask("SELECT version, to_regclass('aquamend.half') FROM aquamend.version") == [(1, None)]

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from tests.fleet.conftest import ALONE
 from tests.fleet.server import Line
-from tests.recovery.log.test_journal import HandsOver
+from tests.recovery.test_journal import HandsOver
 from tests.waiting import PATIENCE_S
 
 from aquamend.adapters.agents import Recoveries

@@ -29,8 +29,7 @@ from aquamend.recovery import (
 )
 from aquamend.recovery.acts import HandOver, Measure
 from aquamend.recovery.events import Decided, Done, Ended, Intended
-from aquamend.story.of_session import with_moments
-from aquamend.story.replaying import expected_loss_of, replayed
+from aquamend.story.of_session import expected_loss_of, replayed, with_moments
 
 POLICIES = ("aquamend", "troubleshooting", "greedy", "rollback-only", "no-reprobe", "restart", "power-per-cost")
 

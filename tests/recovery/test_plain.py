@@ -82,7 +82,7 @@ from aquamend.recovery.plain import (
     session_schema,
     to_json,
 )
-from aquamend.recovery.replies import AlarmRaised, Answer, Cancel, Observe, Settle
+from aquamend.recovery.requests import AlarmRaised, Answer, Cancel, Observe, Settle
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 

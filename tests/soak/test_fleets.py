@@ -61,7 +61,7 @@ class Body:
         return act.done() if self._moves(act) else act.failed("stopped")
 
     def _moves(self, act):
-        number = self.session._act_number
+        number = self.session.recovery.act_number
         with self.deeds.open("a") as held:
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -85,7 +85,7 @@ class Body:
         return self.verify(act)
 
     def verify(self, act):
-        if f"done {self.session._act_number}" not in lines(self.deeds):
+        if f"done {self.session.recovery.act_number}" not in lines(self.deeds):
             return act.failed("it was not carried out")
         return act.done({"weigh": "45", "look": "there"}[act.probe] if isinstance(act, Measure) else None)
 

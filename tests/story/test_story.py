@@ -13,11 +13,10 @@ import pytest
 from aquamend.policies import AquaMend
 from aquamend.policies.decision_report import decision_report
 from aquamend.recovery import Charge, MemoryLog, Receipt, Session, drive
-from aquamend.story.comparing import in_hindsight, needless
 from aquamend.story.of_decision import decision_story
 from aquamend.story.of_session import session_story, with_moments
 from aquamend.story.page import comparison_html, story_html
-from aquamend.story.story import Choice, Hindsight, Kind, Moment, Option, Story
+from aquamend.story.story import Choice, Hindsight, Kind, Moment, Option, Story, in_hindsight, needless
 from aquamend.testing import FakeRobot
 from tests.story.sample_story import sample_story
 

@@ -13,7 +13,7 @@ from aquamend.belief import Observation
 from aquamend.cli.main import app
 from aquamend.files import read_problem
 from aquamend.policies.decision_report import decision_report
-from aquamend.story.view import view_of
+from aquamend.story.of_decision import view_of
 from aquamend.studio.start import Start, offline, opened, studio_html
 
 LID = """format: aquamend-problem/1

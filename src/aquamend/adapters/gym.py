@@ -344,11 +344,7 @@ class LearnedPolicy:
 
 
 def losses(
-    env: gymnasium.Env[Any, Any],
-    act: Callable[[Observation, NDArray[np.int8]], int],
-    *,
-    episodes: int,
-    seed: int = 0,
+    env: gymnasium.Env[Any, Any], act: Callable[[Observation, NDArray[np.int8]], int], *, episodes: int, seed: int = 0
 ) -> NDArray[np.float64]:
     """Return the realised losses of an agent, shape ``(episodes,)``; a seed draws the same truths and answers again."""
     found = np.zeros(episodes)

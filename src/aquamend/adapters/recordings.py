@@ -19,11 +19,11 @@ from aquamend.codec import json_number
 from aquamend.errors import AquaMendError, InvalidData, MissingLibrary
 from aquamend.files.atomic import write_atomically
 from aquamend.recovery import Log
+from aquamend.recovery.acts import Charge, charged
 from aquamend.recovery.events import Entry
 from aquamend.recovery.history import Recovery
 from aquamend.recovery.plain import event_from_data, event_to_data, from_json, session_schema, to_json
-from aquamend.recovery.receipts import Charge, charged
-from aquamend.story.of_session import with_moments
+from aquamend.story.of_session import Telling
 from aquamend.story.story import Moment
 
 try:
@@ -59,16 +59,15 @@ class SessionRecording:
 def write_recording(path: str | os.PathLike[str], log: Log, session: str) -> None:
     """Write a session of a log to an MCAP file, all or nothing; one that goes on is written as far as it has come."""
     entries = list(log.read(session))
-    lines = list(with_moments(entries))  # a log that makes no sense is refused before anything is written
     stream = io.BytesIO()
     writer = Writer(stream)
     writer.start(PROFILE, library=f"aquamend; {Writer.__module__}")
     channels = {topic: _channel(writer, topic, schema) for topic, schema in _schemas(entries).items()}
-    now: Recovery | None = None
-    for entry, line in lines:
-        now = Recovery.of([entry.event], session) if now is None else now.after(entry.event)
+    telling = Telling(session)
+    for entry in entries:  # a log that makes no sense is refused before anything is written
+        now, moment = telling.take(entry)
         at = _nanoseconds(entry.time)
-        for topic, message in _messages(session, entry, line, now):
+        for topic, message in _messages(session, entry, moment, now):
             writer.add_message(channels[topic], at, to_json(message).encode(), at, sequence=entry.number)
     writer.finish()  # type: ignore[no-untyped-call]
     write_atomically(Path(path), stream.getvalue())

@@ -183,7 +183,7 @@ def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DE
     Where the policy asks for something that nobody measured, the record ends, and so does the comparison.
     """
     from aquamend.policies import policy_named
-    from aquamend.story.replaying import replayed, replayed_data, replayed_text
+    from aquamend.story.of_session import replayed, replayed_data, replayed_text
 
     with refusing(HERE), existing_log(journal) as opened:
         full = _named(opened, name)

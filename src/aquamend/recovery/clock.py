@@ -41,7 +41,11 @@ class Instant:
         return max(0.0, passed)
 
 
-def as_instant(at: float | Instant | None) -> Instant:
+Time = float | Instant | None
+"""When something happened: seconds since 1970, a reading of both clocks, or None for now."""
+
+
+def as_instant(at: Time) -> Instant:
     """Return a moment that was given as one, or in seconds; this one if none was given."""
     if at is None:
         return Instant.now()

@@ -16,18 +16,17 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from aquamend.errors import AquaMendError, StaleReply
 from aquamend.policies.policy import Policy
 from aquamend.recovery.acts import Act, Measure
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.log.log import Log, SharedLog
+from aquamend.recovery.log import Log, SharedLog
 from aquamend.recovery.requests import Decide, End, NoReceipt, Perform, Request, RunProbe, Stop, Verify, Wait
-from aquamend.recovery.robot import AsyncRobot, Robot, Stoppable, Verifying
-from aquamend.recovery.safety_rules import Rules
+from aquamend.recovery.robot import AsyncRobot, Judged, Robot, Simulated, Stoppable, Verifying
+from aquamend.recovery.safety_rules import UNATTENDED, Rules
 from aquamend.recovery.session import Session
-from aquamend.recovery.thinking import settled
 from aquamend.recovery.tracker import Tracker
 
 POLL_S, POLL_SHARED_S = 0.2, 5.0
@@ -38,6 +37,7 @@ CANNOT_VERIFY = "the robot has no verify()"
 NO_REQUEST = -1
 """The number of a request that no session has made."""
 
+T = TypeVar("T")
 _Call = Callable[[Any], Any]
 _ToCall = RunProbe | Perform | Stop | Verify
 
@@ -109,6 +109,16 @@ async def resume_async(
     return await drive_async(taken_up, robot, wait_s=wait_s)
 
 
+def recovered(policy: Policy, world: Simulated, *, log: Log | None = None, session: str | None = None) -> Judged:
+    """Let a policy recover in a simulated world, where nobody is asked, and have it judged.
+
+    Whatever goes wrong in the policy is raised. With a ``log`` the session is kept there, under its name.
+    """
+    begun = Session.begin(world.alarm(), policy, log=log, name=session, rules=UNATTENDED, attended=False, strict=True)
+    recovery = drive(begun, world)
+    return Judged(recovery, world.judge(recovery))
+
+
 def drive(session: Session, robot: Robot, *, wait_s: float = math.inf) -> Recovery:
     """Call a robot for everything that a session asks, until it has ended or has waited for a person long enough."""
     patience, changed = time.monotonic() + wait_s, threading.Event()
@@ -154,7 +164,7 @@ def _pause(session: Session, request: Request, patience: float) -> float:
     return session.due
 
 
-def _call(robot: Any, request: _ToCall) -> Any:
+def method_for(robot: Any, request: _ToCall) -> Any:
     """Return the method of a robot that a request is for."""
     match request:
         case RunProbe():
@@ -169,19 +179,18 @@ def _call(robot: Any, request: _ToCall) -> Any:
 
 def _called(robot: Robot, request: _ToCall) -> Future[Any]:
     """Call a method of a robot: here, unless the session may have something else to ask before it returns."""
-    answer: Future[Any] = Future()
-    run = partial(settled, partial(_call(robot, request), request.act), answer)
+    call = partial(method_for(robot, request), request.act)
     if math.isfinite(request.timeout_s) or isinstance(robot, Stoppable):
-        threading.Thread(target=run, name=str(request.act), daemon=True).start()
-    else:
-        run()
+        return in_a_thread(call, name=str(request.act))
+    answer: Future[Any] = Future()
+    settled(call, answer)
     return answer
 
 
-def _reply(session: Session, number: int, answer: Future[Any]) -> None:
+def _reply(session: Session, number: int, answer: Future[Any] | asyncio.Future[Any]) -> None:
     """Hand over what a robot returned or raised; what ends the program ends it here."""
-    error = answer.exception()
-    if error is not None and not isinstance(error, Exception):
+    error = NoReceipt("it was cancelled") if answer.cancelled() else answer.exception()
+    if isinstance(error, BaseException) and not isinstance(error, Exception):
         raise error
     with contextlib.suppress(StaleReply):  # stopped, verified or settled meanwhile
         session.reply(answer.result() if error is None else error, to=number)
@@ -249,12 +258,12 @@ async def drive_async(session: Session, robot: AsyncRobot | Robot, *, wait_s: fl
                 if isinstance(request, Decide):
                     session.decide()
                 elif (answered := next((n for n, one in tasks.items() if one.done()), None)) is not None:
-                    _reply_async(session, answered, tasks.pop(answered))
+                    _reply(session, answered, tasks.pop(answered))
                 elif isinstance(request, Stop) and not isinstance(robot, Stoppable):
                     await _cancelled(session, request, tasks, robot)
                 elif isinstance(request, _ToCall) and request.number not in started:
                     started.add(request.number)
-                    tasks[request.number] = _begun(_call(robot, request), request.act)
+                    tasks[request.number] = _begun(method_for(robot, request), request.act)
                 elif _waits_for_a_person(request) and time.monotonic() >= patience:
                     return session.recovery
                 else:
@@ -273,17 +282,8 @@ def _begun(call: _Call, act: Act) -> asyncio.Future[Any]:
     """Call a method of a robot; one that is no coroutine function in a thread of its own, so that the loop goes on."""
     if inspect.iscoroutinefunction(call):
         return asyncio.ensure_future(call(act))
-    answer: Future[Any] = Future()
-    threading.Thread(target=settled, args=(partial(call, act), answer), name=str(act), daemon=True).start()
+    answer = in_a_thread(partial(call, act), name=str(act))
     return asyncio.ensure_future(_awaited(asyncio.wrap_future(answer)))
-
-
-def _reply_async(session: Session, number: int, task: asyncio.Future[Any]) -> None:
-    error = NoReceipt("it was cancelled") if task.cancelled() else task.exception()
-    if isinstance(error, BaseException) and not isinstance(error, Exception):
-        raise error
-    with contextlib.suppress(StaleReply):
-        session.reply(task.result() if error is None else error, to=number)
 
 
 async def _cancelled(session: Session, request: Stop, tasks: dict[int, asyncio.Future[Any]], robot: Any) -> None:
@@ -305,11 +305,7 @@ async def _cancelled(session: Session, request: Stop, tasks: dict[int, asyncio.F
 
 
 async def _wait_async(
-    session: Session,
-    request: Request,
-    tasks: dict[int, asyncio.Future[Any]],
-    changed: asyncio.Event,
-    patience: float,
+    session: Session, request: Request, tasks: dict[int, asyncio.Future[Any]], changed: asyncio.Event, patience: float
 ) -> None:
     pause = _pause(session, request, patience)
     woken = asyncio.ensure_future(changed.wait())
@@ -334,7 +330,7 @@ async def _stop_before_leaving_async(
     await asyncio.wait([stopping], timeout=request.timeout_s if math.isfinite(request.timeout_s) else None)
     if stopping.done():
         with contextlib.suppress(Exception):  # what led here matters more
-            _reply_async(session, number, stopping)
+            _reply(session, number, stopping)
     else:
         stopping.cancel()
 
@@ -366,3 +362,47 @@ def let_go(session: Session) -> None:
     """Let another program conduct a session, since it is driven here no more, unless something may still move."""
     if isinstance(session.log, SharedLog) and session.recovery.act is None:
         session.log.release(session.name)
+
+
+class Thinking:
+    """Decides for a session in a thread of its own, so that a caller with a short tick is never kept waiting.
+
+    Begin the session with ``decide_apart=True``, and call ``tick`` instead of the session's.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._number = -1
+        self._thought: Future[Any] = Future()
+
+    def tick(self) -> Request:
+        """Return what is wanted now: ``Decide`` for as long as a decision is being computed."""
+        request = self.session.tick()
+        if not isinstance(request, Decide):
+            return request
+        if self._number != request.number:
+            thought = self.session.deliberation
+            self._number, self._thought = thought.number, in_a_thread(thought.compute)
+        if not self._thought.done():
+            return request
+        error = self._thought.exception()
+        if error is not None and (self.session.strict or not isinstance(error, Exception)):
+            raise error
+        return self.session.reply(error or self._thought.result(), to=self._number)
+
+
+def settled(call: Callable[[], T], answer: Future[T]) -> None:
+    """Call, unless that was cancelled before, and have what comes of it in a future."""
+    if not answer.set_running_or_notify_cancel():
+        return
+    try:
+        answer.set_result(call())
+    except BaseException as error:  # noqa: BLE001 - it belongs to the thread that waits
+        answer.set_exception(error)
+
+
+def in_a_thread(call: Callable[[], T], *, name: str | None = None) -> Future[T]:
+    """Call in a thread of its own."""
+    answer: Future[T] = Future()
+    threading.Thread(target=partial(settled, call, answer), name=name, daemon=True).start()
+    return answer

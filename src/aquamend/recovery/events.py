@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from aquamend.belief import InformationState, Observation
 from aquamend.decision.steps import Step
-from aquamend.recovery.acts import Act
+from aquamend.recovery.acts import Act, Receipt
 from aquamend.recovery.clock import Instant
-from aquamend.recovery.receipts import Receipt
-from aquamend.recovery.requests import Ending
 from aquamend.recovery.safety_rules import Rules
+
+
+class Ending(StrEnum):
+    """How a recovery ended."""
+
+    FINISHED = "finished"
+    """The robot carried its decision out to the end."""
+    HANDED_OVER = "handed over"
+    STOPPED = "stopped"
+    """Nobody took over: the robot stands where it stands."""
+    CANCELLED = "cancelled"
+    """Whoever began it has called it off."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,30 +14,22 @@ from typing import Any, assert_never
 from aquamend.belief import InformationState, Observation, ProbableAnswer, surprises
 from aquamend.decision.steps import Decision, Escalate, Reprobe, Step
 from aquamend.errors import AquaMendError
-from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of
-from aquamend.recovery.clock import Instant
-from aquamend.recovery.events import (
-    Alarmed,
-    AlarmedAgain,
-    Approved,
-    Asked,
-    Cancelled,
-    Decided,
-    Done,
-    Ended,
-    Event,
-    Expired,
-    Intended,
-    Lost,
-    NotStopped,
-    Observed,
-    Resumed,
-    Settled,
-    Stopping,
-    Unknown,
+from aquamend.recovery import events
+from aquamend.recovery.acts import (
+    Act,
+    Declare,
+    Finish,
+    Follow,
+    HandOver,
+    Measure,
+    Receipt,
+    Redo,
+    Undo,
+    acts_of,
+    charged,
 )
-from aquamend.recovery.receipts import Receipt, charged
-from aquamend.recovery.requests import Ending
+from aquamend.recovery.clock import Instant
+from aquamend.recovery.events import Ending, Event
 from aquamend.recovery.safety_rules import Rules
 from aquamend.recovery.situation import Came, Change, problem_after
 from aquamend.text import quantity, table_html
@@ -92,9 +84,9 @@ class Recovery:
     """Alarms that rang during that act, and count once it has ended."""
     outdated: bool = False
     """Whether something was observed during that act, so that the rest of the decision is to be made again."""
-    asked: Asked | None = None
+    asked: events.Asked | None = None
     """What a person is asked."""
-    allowed: Approved | None = None
+    allowed: events.Approved | None = None
     """The word of a person on the next act."""
     receipts: tuple[Receipt, ...] = ()
     undone: tuple[str, ...] = ()
@@ -120,9 +112,15 @@ class Recovery:
     """Why it ended so, or why it is handed over."""
     session: str = ""
     """Its name in a journal."""
+    count: int = 1
+    """How many events have made it so, the alarm included."""
+    number: int = 0
+    """That of the event since which the same thing is asked for."""
+    act_number: int = 0
+    """That of the event with which the act began."""
 
     @classmethod
-    def begun(cls, alarmed: Alarmed, session: str = "") -> Recovery:
+    def begun(cls, alarmed: events.Alarmed, session: str = "") -> Recovery:
         """Return the recovery at its alarm; what was measured for the alarm itself is paid for."""
         state = alarmed.state.deciding_from_here()
         paid = tuple(Measure(o.probe, cost=state.probe(o.probe).cost).done(o.outcome) for o in state.evidence)
@@ -131,11 +129,11 @@ class Recovery:
         )
 
     @classmethod
-    def of(cls, events: Iterable[Event], session: str = "") -> Recovery:
+    def of(cls, history: Iterable[Event], session: str = "") -> Recovery:
         """Return what these events have come to."""
-        others = iter(events)
+        others = iter(history)
         first = next(others, None)
-        if not isinstance(first, Alarmed):
+        if not isinstance(first, events.Alarmed):
             raise AquaMendError(f"a session begins with its alarm, not with {type(first).__name__!r}")
         return reduce(Recovery.after, others, cls.begun(first, session))
 
@@ -190,40 +188,52 @@ class Recovery:
 
     def after(self, event: Event) -> Recovery:
         """Return the recovery after one more event; an ``AquaMendError`` where it cannot have come next."""
+        then, count = self._after(event), self.count + 1
+        match event:
+            case events.Intended():
+                return then._but(count=count, number=count, act_number=count)
+            case events.Asked() | events.Stopping() | events.NotStopped() | events.Resumed():
+                return then._but(count=count, number=count)
+            case events.Lost() if then.phase is Phase.LOST:
+                return then._but(count=count, number=count)
+            case _:
+                return then._but(count=count)
+
+    def _after(self, event: Event) -> Recovery:
         if self.ending is not None:
             raise AquaMendError(f"the session has ended ({self.ending}), and then comes {type(event).__name__!r}")
         match event:
-            case Intended(act):
+            case events.Intended(act):
                 return self._but(act=self._next(act), phase=Phase.UNDER_WAY, running=True, allowed=None)
-            case Done(receipt, known):
+            case events.Done(receipt, known):
                 return self._done(receipt, known)
-            case Decided(step, reason):
+            case events.Decided(step, reason):
                 return self._decided(step, reason)
-            case Stopping() | NotStopped() | Lost() | Unknown():
+            case events.Stopping() | events.NotStopped() | events.Lost() | events.Unknown():
                 return self._without_receipt(event)
-            case Settled(done, by, note):
+            case events.Settled(done, by, note):
                 return self._settled(done, by, note)
-            case AlarmedAgain(refused, name):
+            case events.AlarmedAgain(refused, name):
                 return self if refused is not None else self._alarmed(name)
-            case Observed(observation):
+            case events.Observed(observation):
                 return self._observed(observation)
-            case Asked(act):
+            case events.Asked(act):
                 return self._but(asked=self._questioned(event))
-            case Approved():
+            case events.Approved():
                 return self._answered(event)
-            case Expired():
+            case events.Expired():
                 return self._but(allowed=None)
-            case Cancelled(why):
+            case events.Cancelled(why):
                 withdrawn = self if self.in_doubt else self._but(asked=None, acts=())
                 return withdrawn._but(cancelled=why)
-            case Resumed():
+            case events.Resumed():
                 # Whoever had begun it is gone, and nobody else hears its receipt.
                 return self if self.act is None or self.in_doubt else self._but(phase=Phase.LOST, running=False)
-            case Ended(ending, reason):
+            case events.Ended(ending, reason):
                 if (left := self.act or self.asked) is not None:
                     raise AquaMendError(f"it ends while there is still {str(left)!r} to settle")
                 return self._but(ending=ending, reason=reason, acts=())
-            case Alarmed():
+            case events.Alarmed():
                 raise AquaMendError("a session begins with its alarm; a second one needs a session of its own")
             case _:
                 assert_never(event)
@@ -232,7 +242,8 @@ class Recovery:
         """Return the same with other values in these fields: as ``replace`` does, but many times a recovery."""
         other = object.__new__(Recovery)
         other.__dict__.update(self.__dict__, **fields)
-        other.__dict__.pop("state", None)  # it is derived
+        if "decided_at" in fields or "changes" in fields:
+            other.__dict__.pop("state", None)  # it is derived from these
         return other
 
     # What is decided and asked.
@@ -250,19 +261,19 @@ class Recovery:
             raise AquaMendError(f"{type(event).__name__!r} comes while there is still {str(left)!r} to do")
 
     def _decided(self, step: Step, reason: str) -> Recovery:
-        self._nothing_left(Decided(step))
+        self._nothing_left(events.Decided(step))
         acts = acts_of(self.state, step, undone=self.to_redo, reason=reason)
         steps = (*self.steps, step)
         return self._but(decided_at=self.state, changes=(), steps=steps, acts=acts, reason=reason, carried_out=False)
 
-    def _questioned(self, asked: Asked) -> Asked:
+    def _questioned(self, asked: events.Asked) -> events.Asked:
         """Check a question: on the next act, or on taking over while nobody knows what became of one."""
         if self.in_doubt and self.asked is None and isinstance(asked.act, HandOver):
             return asked
         self._next(asked.act)
         return asked
 
-    def _answered(self, answer: Approved) -> Recovery:
+    def _answered(self, answer: events.Approved) -> Recovery:
         if self.asked is None:
             raise AquaMendError("nobody was asked")
         if answer.token != self.asked.token:
@@ -277,7 +288,7 @@ class Recovery:
         # Whoever will not take over leaves nobody to turn to.
         return self._but(asked=None, acts=(), trouble=_refusal(answer, self.asked.act))
 
-    def _given_up(self, answer: Approved) -> Recovery:
+    def _given_up(self, answer: events.Approved) -> Recovery:
         """Return what becomes of it when a person takes over, or will not, with an act in doubt.
 
         Either way nothing more is asked of the robot, which may not even stand still.
@@ -294,22 +305,22 @@ class Recovery:
 
     # What becomes of the act that has begun.
 
-    def _without_receipt(self, event: Stopping | NotStopped | Lost | Unknown) -> Recovery:
+    def _without_receipt(self, event: events.Stopping | events.NotStopped | events.Lost | events.Unknown) -> Recovery:
         if self.act is None:
             raise AquaMendError(f"{type(event).__name__!r} comes while nothing is under way")
         match event:
-            case Stopping(why, overdue):
+            case events.Stopping(why, overdue):
                 return self._but(phase=Phase.STOPPING, preempted=not overdue, why=why)
-            case NotStopped(why):
+            case events.NotStopped(why):
                 return self._but(phase=Phase.AWAITED, why=why)
-            case Lost(why, running):
+            case events.Lost(why, running):
                 # While it is being stopped, that its call has ended is worth knowing, and no more.
                 only_ended = self.phase is Phase.STOPPING and self.running and not running
                 phase = Phase.STOPPING if only_ended else Phase.LOST
                 # The robot is asked again; who was asked to take over answers for an act that may still be running.
                 reason = self.why if only_ended else why
                 return self._but(phase=phase, running=running, why=reason, asked=None)
-            case Unknown():
+            case events.Unknown():
                 return self._but(phase=Phase.UNKNOWN)
 
     def _settled(self, done: bool, by: str, note: str) -> Recovery:
@@ -411,7 +422,7 @@ def _nobody_knows(act: Act) -> str:
     return f"nobody knows whether this was done: {act}"
 
 
-def _refusal(answer: Approved, act: Act) -> str:
+def _refusal(answer: events.Approved, act: Act) -> str:
     return f"{answer.by} does not allow it: {act}" + (f" ({answer.note})" if answer.note else "")
 
 

@@ -17,11 +17,10 @@ from aquamend.codec.forms import SHARED, Schema
 from aquamend.errors import InvalidData
 from aquamend.files import parse_problem, problem_to_data
 from aquamend.problem import Problem, Redeclared
+from aquamend.recovery.acts import Receipt
 from aquamend.recovery.clock import Instant
 from aquamend.recovery.events import Alarmed, Entry, Event
-from aquamend.recovery.receipts import Receipt
-from aquamend.recovery.replies import Message, Reply
-from aquamend.recovery.requests import Request
+from aquamend.recovery.requests import Message, Reply, Request
 from aquamend.recovery.safety_rules import Rules
 
 LONGEST = 256 * 1024 * 1024
@@ -131,11 +130,7 @@ def session_schema() -> Schema:
         "description": "What a session asks for (request), is answered (reply), may hear at any time (message), "
         "keeps (event) and exports (line).",
         "anyOf": [{"$ref": f"#/$defs/{name}"} for name in schemas],
-        "$defs": {
-            **SHARED,
-            **schemas,
-            "Receipt": form_of(Receipt).schema(),
-        },
+        "$defs": {**SHARED, **schemas, "Receipt": form_of(Receipt).schema()},
     }
 
 

@@ -25,57 +25,36 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Self, assert_never
+from typing import Self
 
 from aquamend.belief import InformationState, Observation
 from aquamend.decision.steps import Escalate
 from aquamend.errors import AquaMendError, BadStep, ForeignSession, LostLease, StaleReply, UnknownName
 from aquamend.policies.policy import Policy
 from aquamend.policies.registry import name_of, policy_named
-from aquamend.recovery.acts import Act, HandOver, Measure
-from aquamend.recovery.automatic import closing, lapsed, time_limit, token_of
-from aquamend.recovery.clock import Instant, as_instant
-from aquamend.recovery.events import (
-    Alarmed,
-    AlarmedAgain,
-    Approved,
-    Asked,
-    Cancelled,
-    Decided,
-    Done,
-    Ended,
-    Event,
-    Expired,
-    Intended,
-    Lost,
-    NotStopped,
-    Observed,
-    Resumed,
-    Settled,
-    Stopping,
-    Unknown,
-)
+from aquamend.recovery import events
+from aquamend.recovery.acts import Act, Measure, Receipt
+from aquamend.recovery.automatic import following, given_up, not_stopped, overdue, time_limit, wanted
+from aquamend.recovery.clock import Instant, Time, as_instant
+from aquamend.recovery.events import Event
 from aquamend.recovery.history import Phase, Recovery
-from aquamend.recovery.log.log import Log, SharedLog
-from aquamend.recovery.receipts import Receipt
-from aquamend.recovery.replies import AlarmRaised, Answer, Cancel, Message, Observe, Reply, Settle, Time, understood_as
+from aquamend.recovery.log import Log, SharedLog
 from aquamend.recovery.requests import (
+    AlarmRaised,
+    Answer,
+    Cancel,
     Decide,
-    End,
-    Ending,
+    Deliberation,
+    Message,
     NoReceipt,
-    Perform,
+    Observe,
+    Reply,
     Request,
-    RunProbe,
-    Stop,
-    Verify,
-    Wait,
+    Settle,
+    understood_as,
 )
 from aquamend.recovery.safety_rules import Rules
-from aquamend.recovery.thinking import Deliberation
 from aquamend.recovery.tracker import Tracker
-
-GONE = "the program that had begun it ended before its receipt came"
 
 
 class Session:
@@ -93,26 +72,23 @@ class Session:
         tracker: Tracker | None = None,
         strict: bool = False,
         decide_apart: bool = False,
-        events: int = 0,
     ) -> None:
         """Use ``begin`` or ``resume``."""
         self.policy, self.log, self.tracker = policy, log, tracker
         self.strict, self.decide_apart = strict, decide_apart
-        self.on_change: Callable[[], None] | None = None
+        self.on_change: Callable[[], object] | None = None
         """Called after every call that may have changed the request."""
         self._lock = threading.RLock()
         self._now = recovery
         """The recovery as it stands."""
-        self._events, self._waiting = events, list[Event]()
-        """How many events are in the log, and those that are not there yet."""
+        self._waiting = list[Event]()
+        """Events that are not in the log yet."""
         self._taken: list[tuple[Act, Receipt]] = []
         """What the tracker will hear of once it is in the log."""
         self._over: set[str] = set()
         """Acts that have ended here: a receipt of one of them may come twice, or late."""
         self._clock = self._since = self._act_began = recovery.began
         """The time; when what is asked for was first asked for; and when the act under way began."""
-        self._number = self._act_number = 0
-        """Numbers of what is asked for, and of the act under way."""
         self._request: Request = Decide(0)
         self._kept = self._standing
         """All of this as it stands in the log."""
@@ -157,7 +133,7 @@ class Session:
             title = type(policy).__name__ if log is None else name_of(policy)
         attended = log is not None if attended is None else attended
         now = as_instant(at)
-        first = Alarmed(state, title, Rules() if rules is None else rules, now, attended)
+        first = events.Alarmed(state, title, Rules() if rules is None else rules, now, attended)
         if log is not None:
             name = name or f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now.wall))}-{secrets.token_hex(3)}"
             log.append(name, 0, [first], at=now.wall)
@@ -165,10 +141,7 @@ class Session:
             recovery = Recovery.of([entry.event for entry in log.read(name)], name)
         else:
             recovery = Recovery.begun(first)
-        session = cls(
-            recovery, policy, log=log, tracker=tracker, strict=strict,
-            decide_apart=decide_apart, events=1,
-        )  # fmt: skip
+        session = cls(recovery, policy, log=log, tracker=tracker, strict=strict, decide_apart=decide_apart)
         session.tick(now)
         return session
 
@@ -189,13 +162,10 @@ class Session:
         recovery = Recovery.of([entry.event for entry in entries], name)
         if policy is None:  # what has ended needs nobody to decide
             policy = _by_name(recovery.policy if recovery.ending is None else "best")
-        session = cls(
-            recovery, policy, log=log, tracker=tracker, strict=strict, decide_apart=decide_apart, events=len(entries)
-        )
+        session = cls(recovery, policy, log=log, tracker=tracker, strict=strict, decide_apart=decide_apart)
         session._since = now = as_instant(at)  # whatever is asked for now has its time from now on
         if recovery.act is not None:
-            last = next(entry for entry in reversed(entries) if isinstance(entry.event, Intended))
-            session._act_number, session._act_began = last.number, Instant(last.time)
+            session._act_began = Instant(entries[recovery.act_number - 1].time)
         session._kept = session._standing
         session._call(now, session._take_up)
         return session
@@ -261,7 +231,7 @@ class Session:
             outcome = value if isinstance(value, str) else float(value)
             if isinstance(outcome, float) and not math.isfinite(outcome):
                 raise AquaMendError(f"{probe!r} cannot have shown {outcome!r}; give a finite number, or a text")
-            self._note(Observed(Observation(probe, outcome, unasked=True)))
+            self._note(events.Observed(Observation(probe, outcome, unasked=True)))
 
         return self._call(at, take)
 
@@ -271,7 +241,7 @@ class Session:
         def take() -> None:
             self._open()
             if self._now.cancelled is None:
-                self._note(Cancelled(why))
+                self._note(events.Cancelled(why))
                 self._interrupt(why)
 
         return self._call(at, take)
@@ -282,11 +252,11 @@ class Session:
 
     def answer(self, *, granted: bool, by: str, token: str, note: str = "", at: Time = None) -> Request:
         """Take in the answer of a person to the question of this token."""
-        return self._call(at, lambda: self._note(Approved(granted, by, note, token, self._clock)))
+        return self._call(at, lambda: self._note(events.Approved(granted, by, note, token, self._clock)))
 
     def settle(self, *, done: bool, by: str, note: str = "", at: Time = None) -> Request:
         """Take in what a person says of an act of which nobody knew what became: done, or not."""
-        return self._call(at, lambda: self._note(Settled(done, by, note)))
+        return self._call(at, lambda: self._note(events.Settled(done, by, note)))
 
     def receive(self, message: Message | Reply, *, to: int | None = None, at: Time = None) -> Request:
         """Take in whatever was sent as data: a message by its method, and a reply to the request of number ``to``."""
@@ -307,7 +277,11 @@ class Session:
     # What is asked for.
 
     def reply(
-        self, answer: Receipt | NoReceipt | Decided | BaseException | None, *, to: int | None = None, at: Time = None
+        self,
+        answer: Receipt | NoReceipt | events.Decided | BaseException | None,
+        *,
+        to: int | None = None,
+        at: Time = None,
     ) -> Request:
         """Take in what came of a request, and return the next one.
 
@@ -347,13 +321,7 @@ class Session:
     def decide(self, *, at: Time = None) -> Request:
         """Decide here and now, where a decision is asked for."""
         thought = self.deliberation
-        try:
-            answer: Decided | Exception = thought.compute()
-        except Exception as error:
-            if self.strict:
-                raise
-            answer = error
-        return self.reply(answer, to=thought.number, at=at)
+        return self.reply(self._thought(thought), to=thought.number, at=at)
 
     def _of_another(self, answer: Reply) -> bool:
         """Whether a receipt is of an act that has ended already, and so comes late; nothing else may begin on it."""
@@ -365,15 +333,15 @@ class Session:
         act, request, phase = self._now.act, self._request, self._now.phase
         current = to == request.number
         match answer:
-            case Receipt() if act is not None and self._act_number <= to <= request.number:
+            case Receipt() if act is not None and self._now.act_number <= to <= request.number:
                 self._take(act, self._stamped(answer))
-            case NoReceipt(why) if act is not None and to == self._act_number:
+            case NoReceipt(why) if act is not None and to == self._now.act_number:
                 self._call_ended(act, why)
             case NoReceipt(why) if act is not None and current and (request.kind, phase) == ("stop", Phase.STOPPING):
-                self._not_stopped(act, why)
+                self._happen(not_stopped(self._now, act, why))
             case NoReceipt() if act is not None and current and (request.kind, phase) == ("verify", Phase.LOST):
-                self._give_up(act)
-            case Decided() | NoReceipt() if current and isinstance(request, Decide):
+                self._happen(*given_up(self._now, act))
+            case events.Decided() | NoReceipt() if current and isinstance(request, Decide):
                 self._choose(answer)
             case _:
                 return False
@@ -385,53 +353,23 @@ class Session:
         if isinstance(act, Measure) and phase in (Phase.UNDER_WAY, Phase.AWAITED):
             self._take(act, self._stamped(act.failed(why)))  # a probe that does not answer does no harm
         elif phase in (Phase.UNDER_WAY, Phase.AWAITED, Phase.STOPPING) or self._now.running:
-            self._lose(why, running=False)
+            self._note(events.Lost(why, running=False))
 
-    def _not_stopped(self, act: Act, why: str) -> None:
-        now = self._now
-        if not now.running and self._harmless(act):
-            self._take(act, act.failed(now.why))
-        elif now.running and now.preempted:
-            self._note(NotStopped(why))
-            self._turn()
-            self._since = self._act_began
-        else:
-            self._lose(now.why, running=now.running)
-
-    def _lose(self, why: str, *, running: bool) -> None:
-        self._note(Lost(why, running))
-        if self._now.phase is Phase.LOST:
-            self._turn()
-
-    def _turn(self) -> None:
-        """Something else is asked for from now on."""
-        self._since, self._number = self._clock, self._count
-
-    def _give_up(self, act: Act) -> None:
-        """Nobody can tell what became of an act: a person is asked, or called, or the recovery stops."""
-        now, rules = self._now, self._now.rules
-        ask = now.attended and (now.running or rules.ask_before_handing_over)
-        if self._harmless(act) and not now.running:
-            self._take(act, act.failed(f"in doubt: {now.why}"), known=False)
-        elif ask and not isinstance(act, HandOver):
-            self._note(Unknown(now.why))
-        else:
-            stands = now.running
-            self._take(act, act.failed(f"in doubt: {now.why}"), known=False)
-            if stands:  # it may still be moving, so not even a hand-over is begun
-                self._note(Ended(Ending.STOPPED, f"nobody knows whether this was done: {act} ({now.why})"))
-
-    def _harmless(self, act: Act) -> bool:
-        """Whether an act of which nobody knows what became may be left at that: nothing can move because of it."""
-        return isinstance(act, Measure) and not self._now.rules.probes_move
+    def _happen(self, *one_after_another: Event) -> None:
+        """Take in what follows by itself."""
+        for event in one_after_another:
+            if isinstance(event, events.Done) and self._now.act is not None:
+                self._take(self._now.act, event.receipt, known=event.known)
+            else:
+                self._note(event)
 
     def _take(self, act: Act, receipt: Receipt, *, known: bool = True) -> None:
         """Note a receipt, and what else it brings: an answer that cannot be understood is none."""
         try:
-            self._note(Done(receipt, known))
+            self._note(events.Done(receipt, known))
         except AquaMendError as error:
             receipt = replace(receipt, succeeded=False, finding=f"{receipt.finding!r}: {error}")
-            self._note(Done(receipt, known))
+            self._note(events.Done(receipt, known))
         self._taken.append((act, receipt))
         self._over.add(str(act))
         if receipt.alarm:
@@ -439,7 +377,7 @@ class Session:
 
     def _take_alarm(self, name: str | None, *, interrupt: bool) -> None:
         refused = self._why_refused(name)
-        self._note(AlarmedAgain(refused, name))
+        self._note(events.AlarmedAgain(refused, name))
         if refused is None and interrupt:
             self._interrupt("an alarm rang")
 
@@ -461,8 +399,7 @@ class Session:
 
     def _interrupt(self, why: str) -> None:
         if self._now.act is not None and self._now.phase is Phase.UNDER_WAY:
-            self._note(Stopping(why))
-            self._turn()
+            self._note(events.Stopping(why))
 
     # Time, and what a person has written.
 
@@ -498,38 +435,21 @@ class Session:
         if self._now.ending is None:
             self._hear()
             if self._now.act is not None and self._clock.seconds_since(self._since) >= time_limit(self._now):
-                self._overdue(self._now.act)
+                self._happen(*overdue(self._now, self._now.act))
 
     def _take_up(self) -> None:
         if self._now.ending is None:
-            self._note(Resumed(f"process {os.getpid()} on {socket.gethostname()}"))
-            self._turn()
-
-    def _overdue(self, act: Act) -> None:
-        now, rules = self._now, self._now.rules
-        match now.phase:
-            case Phase.UNDER_WAY:
-                self._note(Stopping(f"no receipt within {rules.timeout(act):g} s", overdue=True))
-                self._turn()
-            case Phase.AWAITED:
-                self._lose(f"no receipt within {rules.timeout(act):g} s", running=True)
-            case Phase.STOPPING:
-                self._not_stopped(act, f"the robot has not stopped it within {rules.stop_s:g} s")
-            case Phase.LOST:
-                self._give_up(act)
-            case Phase.UNKNOWN:
-                pass
+            self._note(events.Resumed(f"process {os.getpid()} on {socket.gethostname()}"))
 
     def _hear(self) -> None:
         """Take in what a person has written into the log meanwhile."""
         if self.log is None or self._now.asked is None:
             return
-        for entry in self.log.read(self.name, after=self._events):
-            if not isinstance(entry.event, Approved | Settled):
+        for entry in self.log.read(self.name, after=self._written):
+            if not isinstance(entry.event, events.Approved | events.Settled):
                 self._rival = True
                 raise ForeignSession(self.name)
             self._now = self._now.after(entry.event)
-            self._events = entry.number
             self._kept = self._standing
 
     def _open(self) -> None:
@@ -540,101 +460,47 @@ class Session:
 
     def _go_on(self) -> None:
         """Go on to the next request, and have everything written down before it is shown."""
-        wanted: Request | None = None
-        while wanted is None or self._waiting:
+        request: Request | None = None
+        while request is None or self._waiting:
             try:
-                wanted = self._wanted()
+                request = self._wanted()
             finally:
                 self._write()
-        self._request = wanted
+        self._request = request
 
     def _wanted(self) -> Request:
-        while True:
-            now = self._now
-            if now.ending is not None:
-                return End(self._count, now.ending, now.reason)
-            if now.act is not None:
-                if (wanted := self._about(now.act)) is not None:
-                    return wanted
-            elif now.asked is not None:
-                return Wait(self._number, now.asked.act, now.asked.reason, now.asked.token)
-            elif now.cancelled is not None:
-                self._note(Ended(Ending.CANCELLED, now.cancelled))
-            elif now.acts:
-                self._begin_act(now.acts[0])
-            elif (last := self._closing()) is not None:
-                self._note(last)
+        while (request := wanted(self._now)) is None:
+            if (event := following(self._now, self._clock)) is not None:
+                self._check_budget(event)
+                self._note(event)
             elif self.decide_apart:
-                return Decide(self._count)
+                return Decide(self._now.count)
             else:
-                self._decide_here()
+                self._choose(self._thought(self._deliberation(self._now.count)))
+        return request
+
+    def _check_budget(self, event: Event) -> None:
+        """Raise, where all is raised, that the policy has used up what it may decide."""
+        now, taken = self._now, len(self._now.steps)
+        if self.strict and isinstance(event, events.Decided) and not now.trouble and taken >= now.rules.decisions:
+            raise BadStep(f"the policy has taken {taken:,} steps and does not end; let it end")
 
     @property
-    def _count(self) -> int:
-        return self._events + len(self._waiting)
+    def _written(self) -> int:
+        """How many events are in the log."""
+        return self._now.count - len(self._waiting)
 
-    def _about(self, act: Act) -> Request | None:
-        """Return what is wanted of the act that has begun; None after asking a person."""
-        now, stop_s = self._now, self._now.rules.stop_s
-        match now.phase:
-            case Phase.UNDER_WAY if isinstance(act, Measure):
-                return RunProbe(self._act_number, act, now.rules.timeout(act))
-            case Phase.UNDER_WAY:
-                return Perform(self._act_number, act, now.rules.timeout(act))
-            case Phase.STOPPING:
-                return Stop(self._number, act, now.why, stop_s)
-            case Phase.AWAITED:
-                return Wait(self._number, act, f"it cannot be stopped ({now.why}); its receipt is waited for")
-            case Phase.LOST:
-                return Verify(self._number, act, now.why or GONE, stop_s)
-            case Phase.UNKNOWN if now.asked is not None:
-                return Wait(self._number, now.asked.act, now.asked.reason, now.asked.token, act)
-            case Phase.UNKNOWN:
-                take_over = HandOver(f"nobody knows whether this was done: {act}", cost=now.state.problem.escalate_loss)
-                self._ask(take_over, f"{take_over.reason} ({now.why or GONE})")
-                return None
-            case _:
-                assert_never(now.phase)
-
-    def _begin_act(self, act: Act) -> None:
-        now = self._now
-        why = now.rules.why_ask(act, attended=now.attended, surprise=now.surprise if act.irreversible else None)
-        if why and now.allowed is not None and (stale := lapsed(now.allowed, now.rules, self._clock)):
-            self._note(Expired(stale))
-            now = self._now
-        if why and now.allowed is None and now.attended:
-            self._ask(act, why)
-        elif why and now.allowed is None:
-            self._note(Ended(Ending.STOPPED, f"{act}: {why}, and there is nobody to ask"))
-        else:
-            self._note(Intended(act))
-            self._turn()
-            self._act_number, self._act_began = self._number, self._clock
-
-    def _ask(self, act: Act, why: str) -> None:
-        self._note(Asked(act, why, token_of(act, self._now, self._count)))
-        self._turn()
-
-    def _closing(self) -> Event | None:
-        """Return what comes without the policy; None where it has to decide."""
-        last, taken = closing(self._now, self._clock), len(self._now.steps)
-        if self.strict and isinstance(last, Decided) and not self._now.trouble and taken >= self._now.rules.decisions:
-            raise BadStep(f"the policy has taken {taken:,} steps and does not end; let it end")
-        return last
-
-    def _decide_here(self) -> None:
-        thought = self._deliberation(self._count)
-        if self.strict:
-            self._note(thought.compute())
-            return
+    def _thought(self, thought: Deliberation) -> events.Decided | NoReceipt:
+        """Let the policy decide; whatever it raises, the robot must not be left standing, unless all is raised."""
         try:
-            choice: Decided | NoReceipt = thought.compute()
-        except Exception as error:  # noqa: BLE001 - whatever a policy does, the robot must not be left standing
-            choice = NoReceipt(f"{type(error).__name__}: {error}")
-        self._choose(choice)
+            return thought.compute()
+        except Exception as error:
+            if self.strict:
+                raise
+            return NoReceipt(f"{type(error).__name__}: {error}")
 
-    def _choose(self, choice: Decided | NoReceipt) -> None:
-        if isinstance(choice, Decided):
+    def _choose(self, choice: events.Decided | NoReceipt) -> None:
+        if isinstance(choice, events.Decided):
             try:
                 self._note(choice)
             except Exception as error:
@@ -642,28 +508,31 @@ class Session:
                     raise
                 choice = NoReceipt(f"{type(error).__name__}: {error}")
         if isinstance(choice, NoReceipt):
-            self._note(Decided(Escalate(), f"the policy failed: {choice.why}"))
+            self._note(events.Decided(Escalate(), f"the policy failed: {choice.why}"))
 
     def _note(self, event: Event) -> None:
         """Take an event in, to be written before anything is asked; one that makes no sense is refused."""
-        self._now = self._now.after(event)
+        before, self._now = self._now.number, self._now.after(event)
         self._waiting.append(event)
+        if self._now.number != before:  # something else is asked for from now on
+            self._since = self._act_began if isinstance(event, events.NotStopped) else self._clock
+        if isinstance(event, events.Intended):
+            self._act_began = self._clock
 
     def _write(self) -> None:
         if self.log is not None and self._waiting:
             try:
-                self.log.append(self.name, self._events, self._waiting, at=self._clock.wall)
+                self.log.append(self.name, self._written, self._waiting, at=self._clock.wall)
             except ForeignSession:
                 self._take_back()
-                since = [entry.event for entry in self.log.read(self.name, after=self._events)]
-                if since and all(isinstance(event, Approved | Settled) for event in since):
+                since = [entry.event for entry in self.log.read(self.name, after=self._written)]
+                if since and all(isinstance(event, events.Approved | events.Settled) for event in since):
                     raise _Overtaken from None
                 self._rival = True
                 raise
             except BaseException:
                 self._take_back()
                 raise
-        self._events += len(self._waiting)
         self._waiting.clear()
         self._kept = self._standing
         if self.tracker is not None:
@@ -672,12 +541,12 @@ class Session:
         self._taken.clear()
 
     @property
-    def _standing(self) -> tuple[Recovery, int, int, Instant, Instant]:
-        return self._now, self._number, self._act_number, self._since, self._act_began
+    def _standing(self) -> tuple[Recovery, Instant, Instant]:
+        return self._now, self._since, self._act_began
 
     def _take_back(self) -> None:
         """Go back to what stands in the log: what could not be written has not happened."""
-        self._now, self._number, self._act_number, self._since, self._act_began = self._kept
+        self._now, self._since, self._act_began = self._kept
         self._waiting.clear()
         self._taken.clear()
 

@@ -15,7 +15,7 @@ from aquamend.problem.model import Declaration
 from aquamend.problem.model.ages import Ages
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo
 from aquamend.recovery.clock import Instant
-from aquamend.recovery.moment import Present, assumed, leads_to
+from aquamend.recovery.situation import Present, assumed, leads_to
 
 FORMAT: Final = "aquamend-tracker/1"
 

@@ -1,50 +1,131 @@
-"""The graph from what really ran: a tracker beside the task, which knows the problem whenever an alarm comes."""
+"""The graph from what really ran: a tracker beside the task, which knows the problem whenever an alarm comes.
+
+It also checks an action before it begins: may it be done now, though no alarm has rung? A guard lets the action be done
+only where the answer is to go on.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import math
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
 
 from aquamend.belief import InformationState
-from aquamend.errors import AquaMendError, InvalidProblem
+from aquamend.decision.step_words import Wording
+from aquamend.decision.steps import Advice, Continue, Step
+from aquamend.errors import AquaMendError
 from aquamend.files import with_declared
 from aquamend.files.atomic import write_atomically
-from aquamend.policies import Policy
+from aquamend.policies import Best, Policy
+from aquamend.policies.decision_report import DecisionReport, decision_report
+from aquamend.policies.policy import CertifyingPolicy
 from aquamend.problem import Problem
-from aquamend.problem.graph import Edge, Value
+from aquamend.problem.building.action_checks import before_action, leading_to
+from aquamend.problem.graph import Edge, RecoveryGraph, Value
 from aquamend.problem.model import Declaration
-from aquamend.recovery.acts import Act
-from aquamend.recovery.clock import Instant, as_instant
-from aquamend.recovery.guard import Check, Guard, check_action, may_matter
-from aquamend.recovery.moment import (
+from aquamend.recovery.acts import Act, Receipt
+from aquamend.recovery.clock import Time, as_instant
+from aquamend.recovery.plain import from_json, to_json
+from aquamend.recovery.situation import (
     Template,
     base_problem,
-    check_sets,
+    check_template,
     check_value,
     plain_value,
     problem_at,
     same_names,
-    template_faults,
 )
-from aquamend.recovery.plain import from_json, to_json
-from aquamend.recovery.receipts import Receipt
 from aquamend.recovery.task_record import ActionStatus, Execution, TaskRecord
+from aquamend.text import quantity
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Time = float | Instant | None
-"""A moment, in seconds since 1970 or as both clocks tell it; None: now."""
-
 _UNDER_WAY: ContextVar[tuple[Execution, ...]] = ContextVar("_UNDER_WAY", default=())
 """What is under way in this thread or asyncio task, outermost first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """The answer to whether an action may be done now; true where it is to go on."""
+
+    action: str
+    report: DecisionReport | None = None
+    """All numbers, as a table in a notebook; None where nothing that it rests on costs anything."""
+
+    @property
+    def advice(self) -> Advice:
+        """Go on, measure first, go back, or ask."""
+        return Advice.GO_ON if self.report is None or self.report.advice is None else self.report.advice
+
+    @property
+    def step(self) -> Step:
+        """What to do first; carrying on, where the answer is to go on."""
+        return Continue() if self.report is None else self.report.step
+
+    @property
+    def loss(self) -> float:
+        """What that costs, in expected loss: what the policy guarantees where it can, also by what it does next."""
+        if self.report is None:
+            return 0.0
+        return self.report.bounds.upper if self.report.certified else self.report.loss
+
+    @property
+    def loss_of_going_on(self) -> float:
+        """What it costs to go on with everything as it is; infinite where that may not be."""
+        return 0.0 if self.report is None else self.report.loss_of(Continue())
+
+    def __bool__(self) -> bool:
+        return self.advice is Advice.GO_ON
+
+    def __str__(self) -> str:
+        if self.report is None:
+            return f"before {self.action!r}: go on; nothing that it rests on costs anything"
+        state = self.report.state
+        unit, step = state.problem.unit, Wording(state).full(self.step)
+        said = f"before {self.action!r}: {self.advice}: {step}, which costs {quantity(self.loss, unit)}"
+        if self:
+            return said
+        forbidden = math.isinf(self.loss_of_going_on)
+        going_on = "is not allowed" if forbidden else f"costs {quantity(self.loss_of_going_on, unit)}"
+        return f"{said}; going on {going_on}"
+
+    def _repr_html_(self) -> str:
+        return str(self) if self.report is None else self.report._repr_html_()
+
+
+class NotNow(AquaMendError):
+    """An action that is not to be done now: something is to be measured, corrected or asked first."""
+
+    def __init__(self, check: Check) -> None:
+        self.check = check
+        super().__init__(str(check))
+
+
+def check_action(problem: Problem, action: str, *, silent: Sequence[str] = (), policy: Policy | None = None) -> Check:
+    """Return whether an action may be done now, in the problem of this moment."""
+    state = InformationState.alarmed(before_action(problem, action), (), silent=silent)
+    by = Best() if policy is None else policy
+    # Who certifies has its bounds from deciding; they cost nothing more.
+    bounded = isinstance(by, CertifyingPolicy)
+    return Check(action, decision_report(state, by, name=type(by).__name__, bounded=bounded))
+
+
+def may_matter(graph: RecoveryGraph, action: str, unsaid: Iterable[Edge] = ()) -> bool:
+    """Whether some belief that leads to an action costs anything if it has failed, or needs support."""
+    graph = replace(graph, edges=(*graph.edges, *(edge for edge in unsaid if edge not in graph.edges)))
+    leading = set(leading_to(graph, action))
+    own = [belief for belief in graph.beliefs if belief.name in leading]
+    return any(belief.residual > 0.0 or not belief.may_keep or belief.needs_support for belief in own)
 
 
 class Tracker:
@@ -60,7 +141,7 @@ class Tracker:
 
     All methods may be called from any thread. What is under way is kept for each thread and each asyncio task, and is
     inherited by asyncio tasks and ``asyncio.to_thread``; a bare thread names the action (``value(..., by="grasp")``).
-    What the values of a template mean is said in ``aquamend.recovery.moment``.
+    What the values of a template mean is said in ``aquamend.recovery.situation``.
 
     Where causes of the template come at a rate (per second), the tracker knows how old each belief is: since it was
     declared, or, where it was derived, as old as the oldest that it was derived from. What nobody has declared is as
@@ -71,9 +152,7 @@ class Tracker:
     def __init__(self, template: Template, *, at: Time = None) -> None:
         self._template = template
         self._base = base_problem(template, {})
-        check_sets(template, self._base)
-        if faults := list(template_faults(self._base)):
-            raise InvalidProblem(faults)
+        check_template(template, self._base)
         self._lock = threading.RLock()
         self._record = TaskRecord(self._base, as_instant(at))
         self._path: Path | None = None
@@ -187,26 +266,8 @@ class Tracker:
         """Decorate the function, or coroutine function, that performs an action."""
         self._record.action(name)
 
-        def decorate(function: Callable[P, R]) -> Callable[P, R]:
-            if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-                raise AquaMendError(f"a generator is no action: track {name!r} inside it, with tracker.action(...)")
-            if inspect.iscoroutinefunction(function):
-
-                @functools.wraps(function)
-                async def awaited(*args: P.args, **kwargs: P.kwargs) -> Any:
-                    with self.action(name):
-                        return await function(*args, **kwargs)
-
-                return cast("Callable[P, R]", awaited)
-
-            @functools.wraps(function)
-            def called(*args: P.args, **kwargs: P.kwargs) -> R:
-                with self.action(name):
-                    return function(*args, **kwargs)
-
-            return called
-
-        return decorate
+        refused = f"a generator is no action: track {name!r} inside it, with tracker.action(...)"
+        return lambda function: _within(lambda: self.action(name), function, refused)
 
     def begin(self, name: str) -> None:
         """Say that an action begins now."""
@@ -360,3 +421,53 @@ class Tracker:
             if record.going(run):
                 record.finish(run, status)
         _UNDER_WAY.set(tuple(other for other in _UNDER_WAY.get() if other is not run))
+
+
+class Guard:
+    """Lets an action be done, and tracks it, only where the check before it says to go on; else raises `NotNow`."""
+
+    def __init__(self, tracker: Tracker, action: str, check: Callable[[], Check]) -> None:
+        self._tracker, self._action, self._check = tracker, action, check
+        self._open: list[AbstractContextManager[None]] = []
+
+    def __enter__(self) -> Check:
+        check = self._check()
+        if not check:
+            raise NotNow(check)
+        run = self._tracker.action(self._action)
+        run.__enter__()
+        self._open.append(run)
+        return check
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return self._open.pop().__exit__(kind, error, trace)
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Decorate the function, or coroutine function, that performs the action."""
+        refused = f"a generator is no action: guard {self._action!r} inside it, with tracker.guard(...)"
+        return _within(lambda: Guard(self._tracker, self._action, self._check), function, refused)
+
+
+def _within(
+    context: Callable[[], AbstractContextManager[object]], function: Callable[P, R], refused: str
+) -> Callable[P, R]:
+    """Return a function, or coroutine function, each call of which is in a context of its own."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise AquaMendError(refused)
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def awaited(*args: P.args, **kwargs: P.kwargs) -> Any:
+            with context():
+                return await function(*args, **kwargs)
+
+        return cast("Callable[P, R]", awaited)
+
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        with context():
+            return function(*args, **kwargs)
+
+    return called

@@ -1,4 +1,4 @@
-"""The application: requests are read and checked, handed to their routes, and answered."""
+"""The application: requests are read and checked, handed to their routes, and answered; and its OpenAPI description."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import unquote
 
@@ -23,15 +24,15 @@ try:
 except ImportError:
     raise MissingLibrary("starlette", "serve", "or use the commands of `aquamend`") from None
 
-from aquamend.codec import load
+from aquamend.codec import form_of, load
 from aquamend.codec.annotations import entries
+from aquamend.codec.forms import SHARED
+from aquamend.recovery import Receipt
 from aquamend.recovery.plain import from_json, to_json
-from aquamend.serve.description import LARGEST_IN_QUERY, description
 from aquamend.serve.guarding import MOST_DRAINED, Door, DoorKeeper
 from aquamend.serve.problem_details import MEDIA_TYPE, Refusal, Refused, malformed, refusal, refusal_of
 from aquamend.serve.routes import ROUTES, RequestRead, Route
 from aquamend.serve.service import Service
-from aquamend.serve.worker_pool import NotAnswered
 
 log = logging.getLogger("aquamend.serve")
 
@@ -39,6 +40,12 @@ Pages = Sequence[BaseRoute]
 """More that is served behind the same door."""
 BODY_S = 20.0
 """How long a request may take to arrive."""
+LARGEST_IN_QUERY = 10**9
+"""No number behind the question mark of an address needs to be larger."""
+_ALWAYS = (400, 401, 403, 421, 500, 503)
+"""Statuses of faults that any request may meet."""
+_OF_BODIES = (408, 413, 415, 422)
+_OF_NAMES = (404,)
 _NUMBER = re.compile(r"\d{1,30}(\.\d{0,30})?(e[-+]?\d{1,3})?", re.IGNORECASE)
 
 
@@ -114,8 +121,6 @@ class _Endpoint:
             return Response(to_json(answer), route.status, media_type="application/json")
         except (ClientDisconnect, asyncio.CancelledError):
             raise
-        except NotAnswered as error:
-            return _refused(error.refusal)
         except Exception as error:
             found = refusal_of(error)
             if found.status >= 500 and not isinstance(error, Refused):
@@ -127,7 +132,7 @@ async def _sent(request: Request, most: int) -> Mapping[str, Any]:
     """Return the JSON object that was sent, if it is no larger than allowed and comes in time."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise Refused(415, "wrong-type", f"the body is {kind[:100]!r}; send 'application/json'")
+        raise Refused(refusal(415, "wrong-type", f"the body is {kind[:100]!r}; send 'application/json'"))
     parts, size = [], 0
     try:
         async with asyncio.timeout(BODY_S):
@@ -138,9 +143,9 @@ async def _sent(request: Request, most: int) -> Mapping[str, Any]:
                 elif size > MOST_DRAINED * most:
                     break
     except TimeoutError:
-        raise Refused(408, "too-slow", f"the request has not come within {BODY_S:g} s") from None
+        raise Refused(refusal(408, "too-slow", f"the request has not come within {BODY_S:g} s")) from None
     if size > most:
-        raise Refused(413, "too-large", f"a request may have at most {most:,} bytes")
+        raise Refused(refusal(413, "too-large", f"a request may have at most {most:,} bytes"))
     data = from_json(b"".join(parts))
     if not isinstance(data, Mapping):
         raise InvalidData("request", "it is no JSON object; give keys and values")
@@ -171,10 +176,104 @@ def _refused(found: Refusal, headers: Mapping[str, str] | None = None) -> Respon
 
 
 async def _not_found(request: Request, error: HTTPException) -> Response:
-    kinds = {404: ("no-such-address", f"there is nothing at {request.url.path[:200]!r}; see /api/openapi.json")}
-    kind, detail = kinds.get(error.status_code, ("http", error.detail))
-    return _refused(refusal(error.status_code, kind, detail), error.headers)
+    if error.status_code == 404:
+        what = f"there is nothing at {request.url.path[:200]!r}; see /api/openapi.json"
+        return _refused(refusal(404, "no-such-address", what), error.headers)
+    return _refused(refusal(error.status_code, "http", error.detail), error.headers)
 
 
 async def _broken(request: Request, error: Exception) -> Response:
     return _refused(refusal_of(error))
+
+
+def description(routes: Sequence[Route]) -> dict[str, Any]:
+    """Return the OpenAPI document, version 3.1."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, routes)
+    schemas = {**SHARED, "Refusal": form_of(Refusal).schema(), "Receipt": form_of(Receipt).schema()}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "AquaMend",
+            "version": version("aquamend"),
+            "description": "Problems, decisions, recovery sessions, approvals and live events. Every fault is a "
+            'problem document (RFC 9457). Infinity is written as the text "inf".',
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": paths,
+        "components": {
+            "schemas": {name: _referring(schema) for name, schema in schemas.items()},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer", "description": "Needed where the service has a token."}
+            },
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+def _operation(route: Route, routes: Sequence[Route]) -> dict[str, Any]:
+    names = re.findall(r"{(\w+)}", route.path)
+    inputs = bool(route.body or route.query)
+    faults = {*_ALWAYS, *route.faults, *(_OF_NAMES if names or route.body else ()), *(_OF_BODIES if inputs else (422,))}
+    responses: dict[str, Any] = {
+        str(route.status): {
+            "description": "As asked.",
+            "content": {route.media_type: {"schema": _referring(route.answers)}},
+            **({} if route.names is None else {"links": _links(route, routes)}),
+        }
+    }
+    if route.operation == "live_session":
+        responses["204"] = {"description": "The session has ended, and all of it is known already."}
+    for status in sorted(faults):
+        content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Refusal"}}}
+        responses[str(status)] = {"description": "Refused; the document says why.", "content": content}
+    return {
+        "operationId": route.operation,
+        "summary": route.summary,
+        "parameters": [*(_in_path(name) for name in names), *_in_query(route.query)],
+        **({} if route.body is None else {"requestBody": _body(route.body)}),
+        "responses": responses,
+    }
+
+
+def _links(route: Route, routes: Sequence[Route]) -> dict[str, Any]:
+    """Return what can be done next with the name that an answer gives."""
+    own = f"{{{route.names}}}"
+    parameters = {str(route.names): f"$response.body#/{route.names}"}
+    return {
+        other.operation: {"operationId": other.operation, "parameters": parameters}
+        for other in routes
+        if own in other.path and other is not route and other.media_type == "application/json"
+    }
+
+
+def _in_path(name: str) -> dict[str, Any]:
+    schema = {"type": "string", "minLength": 1, "pattern": "^[^/]+$"}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _in_query(kind: type | None) -> list[dict[str, Any]]:
+    found = form_of(kind).schema()["properties"] if kind is not None else {}
+    listed = []
+    for name in found:
+        whole = "integer" in str(found[name])
+        schema = {"type": "integer" if whole else "number", "minimum": 0, "maximum": LARGEST_IN_QUERY}
+        listed.append(
+            {"name": name, "in": "query", "schema": schema, "description": found[name].get("description", "")}
+        )
+    return listed
+
+
+def _body(kind: type) -> dict[str, Any]:
+    return {"required": True, "content": {"application/json": {"schema": _referring(form_of(kind).schema())}}}
+
+
+def _referring(schema: Any) -> Any:
+    """Return a schema that refers to the document's own components."""
+    if isinstance(schema, Mapping):
+        return {
+            key: one.replace("#/$defs/", "#/components/schemas/") if key == "$ref" else _referring(one)
+            for key, one in schema.items()
+        }
+    return [_referring(one) for one in schema] if isinstance(schema, list | tuple) else schema

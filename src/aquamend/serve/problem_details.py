@@ -7,22 +7,10 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Annotated, Any
 
+from aquamend import errors
 from aquamend.codec import Form, Whole, write
 from aquamend.deadline import OutOfTime
-from aquamend.errors import (
-    AquaMendError,
-    BadJournal,
-    Fault,
-    ForeignSession,
-    HeldSession,
-    InvalidData,
-    InvalidProblem,
-    LostLease,
-    StaleReply,
-    UnknownName,
-    Unreachable,
-    UsedName,
-)
+from aquamend.errors import AquaMendError, Fault, InvalidData
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -66,9 +54,9 @@ class Refusal:
 class Refused(AquaMendError):
     """A request that is not carried out, and the document that says why."""
 
-    def __init__(self, status: int, kind: str, detail: str, *, retry_after_s: int | None = None) -> None:
-        self.refusal = refusal(status, kind, detail, retry_after_s=retry_after_s)
-        super().__init__(detail)
+    def __init__(self, found: Refusal) -> None:
+        self.refusal = found
+        super().__init__(found.detail)
 
 
 def refusal(
@@ -83,21 +71,21 @@ def refusal_of(error: BaseException) -> Refusal:
     match error:
         case Refused():
             return error.refusal
-        case InvalidProblem(faults=faults):
+        case errors.InvalidProblem(faults=faults):
             return refusal(422, "invalid-problem", _summary(faults), [_found(fault) for fault in faults])
         case InvalidData():
             return refusal(422, "makes-no-sense", str(error), [FoundFault(error.where, error.problem, "correct it")])
-        case UnknownName(kind=kind):
+        case errors.UnknownName(kind=kind):
             return refusal(404 if kind in ("session", "kept problem") else 422, "unknown-name", str(error))
-        case StaleReply() | UsedName() | ForeignSession():
+        case errors.StaleReply() | errors.UsedName() | errors.ForeignSession():
             return refusal(409, _KINDS.get(type(error), "foreign-session"), str(error))
         case OutOfTime():
             return refusal(504, "out-of-time", str(error))
-        case BadJournal():
+        case errors.BadJournal():
             return refusal(
                 500, "bad-journal", "the sessions cannot be read or written; the log of the service says why"
             )
-        case Unreachable():
+        case errors.Unreachable():
             what = "the database of the sessions does not answer; nothing was written, and the same may be said again"
             return refusal(503, "unreachable", what, retry_after_s=5)
         case AquaMendError():
@@ -111,8 +99,11 @@ def refusal_of(error: BaseException) -> Refusal:
 
 
 _KINDS: Mapping[type, str] = {
-    StaleReply: "stale-reply", UsedName: "used-name", HeldSession: "held-session", LostLease: "lost-lease"
-}  # fmt: skip
+    errors.StaleReply: "stale-reply",
+    errors.UsedName: "used-name",
+    errors.HeldSession: "held-session",
+    errors.LostLease: "lost-lease",
+}
 
 
 def malformed(error: InvalidData) -> Refusal:

@@ -35,11 +35,9 @@ from aquamend.recovery import Recovery
 from aquamend.recovery.events import Entry
 from aquamend.recovery.plain import line_from_data
 from aquamend.serve.problem_details import refusal_of
-from aquamend.story.of_decision import brief
-from aquamend.story.of_session import session_story
+from aquamend.story.of_decision import brief, view_of
+from aquamend.story.of_session import replayed, replayed_data, session_story
 from aquamend.story.reasons import certificate, flips, reasons
-from aquamend.story.replaying import replayed, replayed_data
-from aquamend.story.view import view_of
 
 KEPT = 8
 """Problems that a process keeps as it last read them, with all that was computed from them."""

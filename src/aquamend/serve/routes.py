@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -18,16 +18,18 @@ from aquamend.files import problem_schema
 from aquamend.policies import POLICIES
 from aquamend.policies.plan_tree import PlanTree, TwoPlans
 from aquamend.policies.registry import FAMILIES
-from aquamend.recovery import Session, approve, settle
+from aquamend.recovery import Session
 from aquamend.recovery.events import Ended, Entry
+from aquamend.recovery.log import said_by_a_person
 from aquamend.recovery.plain import line_to_data, session_schema, to_json
-from aquamend.recovery.replies import Cancel
+from aquamend.recovery.requests import Cancel
 from aquamend.serve import sessions
-from aquamend.serve.conducting import Begin, Conducted
-from aquamend.serve.problem_details import Refused, refusal_of
+from aquamend.serve.problem_details import Refused, refusal, refusal_of
 from aquamend.serve.questions import Situation, ToDecide, ToPlan, ToTurn, ToView, WhatIf
-from aquamend.serve.service import Service
+from aquamend.serve.service import Conducted, Service
 from aquamend.story.story import story_schema
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +89,16 @@ class RequestRead:
     query: Any
     path: Mapping[str, str]
 
-    async def unless_gone(self, work: Awaitable[Any]) -> Any:
+    async def unless_gone(self, work: Awaitable[T]) -> T:
         """Return what comes of work that ends when the caller has left, or the service has to stop."""
         doing = asyncio.ensure_future(work)
         leaving = [asyncio.ensure_future(self._gone()), asyncio.ensure_future(self.service.stopping.wait())]
         try:
             await asyncio.wait([doing, *leaving], return_when=asyncio.FIRST_COMPLETED)
             if not doing.done():
-                raise Refused(503, "stopping", "the service is being stopped; ask again later", retry_after_s=5)
+                raise Refused(
+                    refusal(503, "stopping", "the service is being stopped; ask again later", retry_after_s=5)
+                )
             return doing.result()
         finally:
             for one in (doing, *leaving):
@@ -107,6 +111,7 @@ class RequestRead:
 
 
 Answer = Response | Mapping[str, Any]
+Handler = Callable[[RequestRead], Awaitable[Answer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,7 @@ class Route:
 
     method: str
     path: str
-    handle: Callable[[RequestRead], Awaitable[Answer]]
+    handle: Handler
     answers: Schema
     body: type | None = None
     query: type | None = None
@@ -176,42 +181,22 @@ def _schemas() -> str:
     return to_json({"problem": problem_schema(), "session": session_schema(), "story": story_schema()})
 
 
-async def validate(asked: RequestRead) -> Answer:
-    """Say every fault of a problem, or what looks odd in a sound one."""
-    return await _question("validate", asked)
+def _question(name: str, summary: str) -> Handler:
+    """Return what has a question of this name answered by a process of its own."""
+
+    async def ask(asked: RequestRead) -> Answer:
+        service = asked.service
+        seconds = service.seconds(getattr(asked.body, "seconds", None))
+        work = service.workers.ask(name, service.resolved(asked.body, asked.data), seconds=seconds)
+        return await asked.unless_gone(work)
+
+    return _named(name, summary, ask)
 
 
-async def decide(asked: RequestRead) -> Answer:
-    """Decide what to do next, and say why."""
-    return await _question("decide", asked)
-
-
-async def view(asked: RequestRead) -> Answer:
-    """Show a situation as a page does: decision, graph, possible answers, knobs."""
-    return await _question("view", asked)
-
-
-async def ticks(asked: RequestRead) -> Answer:
-    """Say where the decision flips as one knob is turned."""
-    return await _question("ticks", asked)
-
-
-async def plan(asked: RequestRead) -> Answer:
-    """Say what a policy will do, answer by answer."""
-    return await _question("plan", asked)
-
-
-async def what_if(asked: RequestRead) -> Answer:
-    """Say what each answer of a probe would lead to."""
-    return await _question("what-if", asked)
-
-
-async def _question(name: str, asked: RequestRead) -> Answer:
-    service = asked.service
-    seconds = service.seconds(getattr(asked.body, "seconds", None))
-    work = service.workers.ask(name, service.resolved(asked.body, asked.data), seconds=seconds)
-    found: Mapping[str, Any] = await asked.unless_gone(work)
-    return found
+def _named(name: str, summary: str, handle: Handler) -> Handler:
+    """Return a handler under the name and with the summary that stand in the description."""
+    handle.__name__, handle.__doc__ = name.replace("-", "_"), summary
+    return handle
 
 
 async def list_problems(asked: RequestRead) -> Answer:
@@ -228,7 +213,7 @@ async def keep_problem(asked: RequestRead) -> Answer:
     """Keep a sound problem under a name, for `kept` in other requests."""
     service, name = asked.service, asked.path["name"]
     if asked.body.kept is not None:
-        raise Refused(422, "makes-no-sense", "give the problem itself, under the key 'problem'")
+        raise Refused(refusal(422, "makes-no-sense", "give the problem itself, under the key 'problem'"))
     work = service.workers.ask("check", dict(asked.data), seconds=service.limits.seconds)
     await asked.unless_gone(work)
     service.keep(name, asked.body.problem)
@@ -261,7 +246,9 @@ async def begin_session(asked: RequestRead) -> Answer:
     situation = {key: data[key] for key in _SITUATION if key in data}
     await asked.unless_gone(service.workers.ask("check", situation, seconds=service.limits.seconds))
     state = await asyncio.to_thread(service.state, replace(body, problem=data["problem"]))
-    begun = await service.conductor.begin(Begin(state, body.policy, body.session, body.rules, body.attended))
+    begun = await service.conductor.begin(
+        state, body.policy, name=body.session, rules=body.rules, attended=body.attended
+    )
     return await _after(asked, begun, known=None)
 
 
@@ -270,7 +257,7 @@ _SITUATION = tuple(form_of(Situation).schema()["properties"])
 
 async def show_session(asked: RequestRead) -> Answer:
     """Show how a session stands."""
-    return sessions.session_view(await _entries(asked), asked.path["session"], _here(asked))
+    return await _standing(asked)
 
 
 async def resume_session(asked: RequestRead) -> Answer:
@@ -293,39 +280,26 @@ async def reply(asked: RequestRead) -> Answer:
     return await _heard(asked, say)
 
 
-async def alarm(asked: RequestRead) -> Answer:
-    """Say that a monitor rang."""
-    return await _heard(asked, lambda session: session.receive(asked.body))
+def _message(name: str, summary: str) -> Handler:
+    """Return what says to a session what was sent."""
+
+    async def say(asked: RequestRead) -> Answer:
+        return await _heard(asked, lambda session: session.receive(asked.body))
+
+    return _named(name, summary, say)
 
 
-async def observe(asked: RequestRead) -> Answer:
-    """Say what was observed unasked."""
-    return await _heard(asked, lambda session: session.receive(asked.body))
+def _by_a_person(name: str, summary: str) -> Handler:
+    """Return what takes in what a person says, whichever program conducts the session."""
 
+    async def say(asked: RequestRead) -> Answer:
+        if (found := _here(asked)) is not None:
+            await found.call(lambda session: session.receive(asked.body))
+        else:
+            await asyncio.to_thread(said_by_a_person, asked.service.journal, asked.path["session"], asked.body)
+        return await _standing(asked)
 
-async def cancel(asked: RequestRead) -> Answer:
-    """Call a recovery off."""
-    return await _heard(asked, lambda session: session.receive(asked.body))
-
-
-async def answer(asked: RequestRead) -> Answer:
-    """Allow or refuse, as a person, what a session asks."""
-    said, name = asked.body, asked.path["session"]
-
-    def elsewhere() -> object:
-        return approve(asked.service.journal, name, token=said.token, granted=said.granted, by=said.by, note=said.note)
-
-    return await _by_a_person(asked, elsewhere)
-
-
-async def settle_session(asked: RequestRead) -> Answer:
-    """Say, as a person, what became of an act in doubt."""
-    said, name = asked.body, asked.path["session"]
-
-    def elsewhere() -> object:
-        return settle(asked.service.journal, name, done=said.done, by=said.by, note=said.note)
-
-    return await _by_a_person(asked, elsewhere)
+    return _named(name, summary, say)
 
 
 async def replay_session(asked: RequestRead) -> Answer:
@@ -342,8 +316,7 @@ async def _recorded(question: str, asked: RequestRead, policy: str) -> Answer:
     entries, name, seconds = await _entries(asked), asked.path["session"], asked.service.limits.seconds
     lines = await asyncio.to_thread(lambda: [line_to_data(name, entry) for entry in entries])
     work = asked.service.workers.ask(question, {"lines": lines, "policy": policy}, seconds=seconds)
-    found: Mapping[str, Any] = await asked.unless_gone(work)
-    return found
+    return await asked.unless_gone(work)
 
 
 async def events(asked: RequestRead) -> Answer:
@@ -370,7 +343,7 @@ async def live_sessions(asked: RequestRead) -> Answer:
 def _stream(asked: RequestRead, messages: AsyncIterator[bytes]) -> Response:
     service = asked.service
     if service.streams >= service.limits.streams:
-        raise Refused(503, "too-many-streams", f"{service.streams} follow live already", retry_after_s=5)
+        raise Refused(refusal(503, "too-many-streams", f"{service.streams} follow live already", retry_after_s=5))
     return StreamingResponse(_until_gone(asked, messages), media_type="text/event-stream")
 
 
@@ -391,9 +364,15 @@ async def _until_gone(asked: RequestRead, messages: AsyncIterator[bytes]) -> Asy
         service.streams -= 1
 
 
-async def _entries(asked: RequestRead) -> list[Entry]:
-    name = asked.path["session"]
-    return await asyncio.to_thread(lambda: list(asked.service.journal.read(name)))
+async def _entries(asked: RequestRead, name: str | None = None) -> list[Entry]:
+    """Return the events of a session: the one that the path names, unless it is another."""
+    return await asyncio.to_thread(lambda: list(asked.service.journal.read(name or asked.path["session"])))
+
+
+async def _standing(asked: RequestRead, found: Conducted | None = None) -> Answer:
+    """Return how a session stands: one that was just heard, or the one that the path names."""
+    name = asked.path["session"] if found is None else found.session.name
+    return sessions.session_view(await _entries(asked, name), name, found or _here(asked))
 
 
 def _here(asked: RequestRead) -> Conducted | None:
@@ -405,7 +384,7 @@ def _conducted(asked: RequestRead) -> Conducted:
     if found is None:
         next(asked.service.journal.read(name))  # refused if there is none of that name
         what = f"session {name!r} is not conducted here, or has ended; if nobody conducts it any more, resume it"
-        raise Refused(409, "not-conducted", what)
+        raise Refused(refusal(409, "not-conducted", what))
     return found
 
 
@@ -415,22 +394,11 @@ async def _heard(asked: RequestRead, said: Callable[[Session], object]) -> Answe
     return await _after(asked, found, known=None)
 
 
-async def _by_a_person(asked: RequestRead, elsewhere: Callable[[], object]) -> Answer:
-    """Take in what a person says, whichever program conducts the session."""
-    if (found := _here(asked)) is not None:
-        await found.call(lambda session: session.receive(asked.body))
-    else:
-        await asyncio.to_thread(elsewhere)
-    return sessions.session_view(await _entries(asked), asked.path["session"], _here(asked))
-
-
 async def _after(asked: RequestRead, found: Conducted, *, known: int | None) -> Answer:
     """Return how a session stands once it wants something of the robot."""
     seconds = min(getattr(asked.query, "wait", 0.0), asked.service.limits.wait_s)
     await asked.unless_gone(found.next_request(after=known, seconds=seconds))
-    name = found.session.name
-    entries = await asyncio.to_thread(lambda: list(asked.service.journal.read(name)))
-    return sessions.session_view(entries, name, found)
+    return await _standing(asked, found)
 
 
 def _keys(*names: str, **more: Schema) -> Schema:
@@ -451,16 +419,19 @@ ROUTES = (
     Route("GET", "/api", about, _keys("version", "limits", "sessions")),
     Route("GET", "/api/policies", policies, _keys(policies=_LIST, more=_LIST)),
     Route("GET", "/api/schemas", schemas, _keys("problem", "session", "story")),
-    Route("POST", "/api/validate", validate,
+    Route("POST", "/api/validate",
+          _question("validate", "Say every fault of a problem, or what looks odd in a sound one."),
           _keys("valid", "faults", "findings"), body=Situation, faults=(504,)),
-    Route("POST", "/api/decide", decide,
+    Route("POST", "/api/decide", _question("decide", "Decide what to do next, and say why."),
           _keys("step", "stop", "probes", "weighed", "words"), body=ToDecide, faults=(504,)),
-    Route("POST", "/api/plan", plan,
+    Route("POST", "/api/plan", _question("plan", "Say what a policy will do, answer by answer."),
           {"anyOf": [form_of(PlanTree).schema(), form_of(TwoPlans).schema()]}, body=ToPlan, faults=(504,)),
-    Route("POST", "/api/view", view,
+    Route("POST", "/api/view",
+          _question("view", "Show a situation as a page does: decision, graph, possible answers, knobs."),
           _keys("choice", "nodes", "edges", "probes", "knobs"), body=ToView, faults=(504,)),
-    Route("POST", "/api/ticks", ticks, _keys("knob", "ticks"), body=ToTurn, faults=(504,)),
-    Route("POST", "/api/what-if", what_if,
+    Route("POST", "/api/ticks", _question("ticks", "Say where the decision flips as one knob is turned."),
+          _keys("knob", "ticks"), body=ToTurn, faults=(504,)),
+    Route("POST", "/api/what-if", _question("what-if", "Say what each answer of a probe would lead to."),
           _keys("probe", "policy", "cost", "loss", "answers"), body=WhatIf, faults=(504,)),
     Route("GET", "/api/problems", list_problems, _keys(problems=_LIST)),
     Route("GET", "/api/problems/{name}", show_problem, _keys("name", "problem")),
@@ -469,31 +440,25 @@ ROUTES = (
     Route("GET", "/api/sessions", list_sessions, _keys(sessions=_LIST, total=_WHOLE), query=PartOfList),
     Route("POST", "/api/sessions", begin_session, VIEW, body=sessions.ToBegin, query=WaitAtMost, names="session",
           status=201, faults=(409, 504)),
-    Route("GET", "/api/live", live_sessions, _TEXT, query=AtFirst,
-          media_type="text/event-stream"),
+    Route("GET", "/api/live", live_sessions, _TEXT, query=AtFirst, media_type="text/event-stream"),
     Route("GET", _ONE, show_session, VIEW),
-    Route("POST", f"{_ONE}/resume", resume_session, VIEW,
-          body=sessions.NothingToSay, query=WaitAtMost, faults=(409,)),
-    Route("GET", f"{_ONE}/request", next_request, VIEW, query=After,
-          faults=(409,)),
-    Route("POST", f"{_ONE}/reply", reply, VIEW,
-          body=sessions.ToReply, query=WaitAtMost, faults=(409,)),
-    Route("POST", f"{_ONE}/alarm", alarm, VIEW, body=sessions.ToAlarm, query=WaitAtMost,
-          faults=(409,)),
-    Route("POST", f"{_ONE}/observe", observe, VIEW, body=sessions.ToObserve,
-          query=WaitAtMost, faults=(409,)),
-    Route("POST", f"{_ONE}/cancel", cancel, VIEW, body=Cancel, query=WaitAtMost,
-          faults=(409,)),
-    Route("POST", f"{_ONE}/answer", answer, VIEW,
-          body=sessions.ToAnswer, faults=(409,)),
-    Route("POST", f"{_ONE}/settle", settle_session, VIEW,
-          body=sessions.ToSettle, faults=(409,)),
-    Route("POST", f"{_ONE}/replay", replay_session,
-          _keys("session", "policy", "steps", "happened"), body=sessions.ToReplay, faults=(504,)),
-    Route("GET", f"{_ONE}/story", session_as_story, _keys("title", "moments", "updates", "receipts"),
-          faults=(504,)),
-    Route("GET", f"{_ONE}/events", events,
-          _keys(session=_TEXT, events=_LIST), query=Behind),
-    Route("GET", f"{_ONE}/live", live_session, _TEXT,
-          query=Behind, media_type="text/event-stream"),
+    Route("POST", f"{_ONE}/resume", resume_session, VIEW, body=sessions.NothingToSay, query=WaitAtMost, faults=(409,)),
+    Route("GET", f"{_ONE}/request", next_request, VIEW, query=After, faults=(409,)),
+    Route("POST", f"{_ONE}/reply", reply, VIEW, body=sessions.ToReply, query=WaitAtMost, faults=(409,)),
+    Route("POST", f"{_ONE}/alarm", _message("alarm", "Say that a monitor rang."), VIEW,
+          body=sessions.ToAlarm, query=WaitAtMost, faults=(409,)),
+    Route("POST", f"{_ONE}/observe", _message("observe", "Say what was observed unasked."), VIEW,
+          body=sessions.ToObserve, query=WaitAtMost, faults=(409,)),
+    Route("POST", f"{_ONE}/cancel", _message("cancel", "Call a recovery off."), VIEW,
+          body=Cancel, query=WaitAtMost, faults=(409,)),
+    Route("POST", f"{_ONE}/answer", _by_a_person("answer", "Allow or refuse, as a person, what a session asks."),
+          VIEW, body=sessions.ToAnswer, faults=(409,)),
+    Route("POST", f"{_ONE}/settle",
+          _by_a_person("settle_session", "Say, as a person, what became of an act in doubt."),
+          VIEW, body=sessions.ToSettle, faults=(409,)),
+    Route("POST", f"{_ONE}/replay", replay_session, _keys("session", "policy", "steps", "happened"),
+          body=sessions.ToReplay, faults=(504,)),
+    Route("GET", f"{_ONE}/story", session_as_story, _keys("title", "moments", "updates", "receipts"), faults=(504,)),
+    Route("GET", f"{_ONE}/events", events, _keys(session=_TEXT, events=_LIST), query=Behind),
+    Route("GET", f"{_ONE}/live", live_session, _TEXT, query=Behind, media_type="text/event-stream"),
 )  # fmt: skip

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -78,36 +79,23 @@ def run_service(
     It keeps the problems of these texts from the start; ``more`` makes pages that are served beside it.
     """
     place.check()
-    listening = _listening(place)
 
-    async def run() -> None:
+    async def run(listening: socket.socket) -> None:
         service = Service(journal, limits=limits)
         service.problems |= kept or {}
-        await _run(service, place, more(service), ready, listening)
+        own = door(place.host, place.names, place.token, body=service.limits.body)
+        config = uvicorn.Config(
+            application(service, own, more=more(service)), log_config=None, access_log=False, server_header=False,
+            proxy_headers=False, ws="none", lifespan="on", http=_Connection, timeout_graceful_shutdown=FAREWELL_S,
+            ssl_certfile=place.certificate, ssl_keyfile=place.key,
+        )  # fmt: skip
+        scheme = "http" if place.certificate is None else "https"
+        host, port = listening.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        await _Server(config, service, lambda: ready(f"{scheme}://{shown}:{port}")).serve([listening])
 
-    try:
-        asyncio.run(run())
-    finally:
-        listening.close()
-
-
-async def _run(
-    service: Service,
-    place: Place,
-    more: Pages,
-    ready: Callable[[str], None],
-    listening: socket.socket,
-) -> None:
-    app = application(service, door(place.host, place.names, place.token, body=service.limits.body), more=more)
-    config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, proxy_headers=False, ws="none", lifespan="on",
-        http=_Connection, timeout_graceful_shutdown=FAREWELL_S,
-        ssl_certfile=place.certificate, ssl_keyfile=place.key,
-    )  # fmt: skip
-    scheme = "http" if place.certificate is None else "https"
-    host, port = listening.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    await _Server(config, service, lambda: ready(f"{scheme}://{shown}:{port}")).serve([listening])
+    with closing(_listening(place)) as listening:
+        asyncio.run(run(listening))
 
 
 def _listening(place: Place) -> socket.socket:

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from aquamend.codec import Amount, Name, Whole, json_number
-from aquamend.errors import AquaMendError, InvalidData, StaleReply
+from aquamend.errors import InvalidData, StaleReply
 from aquamend.recovery import NoReceipt, Receipt, Recovery, Rules, Session, Status, Store
-from aquamend.recovery.events import Ended, Entry
-from aquamend.recovery.log.stored import SessionLine
+from aquamend.recovery.events import Entry
+from aquamend.recovery.log import SessionLine
 from aquamend.recovery.plain import request_to_data, to_json
-from aquamend.recovery.replies import AlarmRaised, Answer, Observe, Settle
-from aquamend.serve.conducting import Conducted, Conductor
+from aquamend.recovery.requests import AlarmRaised, Answer, Observe, Settle
 from aquamend.serve.questions import Situation
-from aquamend.story.of_session import Telling, moment_line
+from aquamend.serve.service import Conducted, Conductor
+from aquamend.story.of_session import Telling, moment_line, with_moments
 
 POLL_S = 0.25
 """How often a stream looks for what has happened."""
@@ -122,44 +122,13 @@ def receipt_for(session: Session, said: ToReply) -> Receipt | NoReceipt:
     return act.failed("it did not say why" if said.finding is None else str(said.finding), **rest)
 
 
-@dataclass(eq=False)
-class Followed:
-    """A session as its events are read."""
-
-    name: str
-    telling: Telling = field(default_factory=Telling)
-    first: Entry | None = None
-    last: Entry | None = None
-
-    def tell(self, entry: Entry) -> dict[str, Any]:
-        """Return the next event as it is written, with its moment in the story."""
-        _, moment = self.telling.take(entry)
-        self.first, self.last = self.first or entry, entry
-        return moment_line(self.name, entry, moment)
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing will come any more."""
-        return self.last is not None and isinstance(self.last.event, Ended)
-
-    def view(self, here: Conducted | None) -> dict[str, Any]:
-        """Return how the session stands, with what it wants where it is conducted here."""
-        if self.telling.now is None or self.first is None or self.last is None:
-            raise AquaMendError(f"session {self.name!r} has no events")
-        return {**_view(self.telling.now, self.name, here), **_times(self.first, self.last)}
-
-
 def session_view(entries: list[Entry], name: str, here: Conducted | None) -> dict[str, Any]:
     """Return how a session of these events stands."""
     now = Recovery.of([entry.event for entry in entries], name)
-    return {**_view(now, name, here), **_times(entries[0], entries[-1])}
+    return _view(now, name, here, entries[0].time, entries[-1])
 
 
-def _times(first: Entry, last: Entry) -> dict[str, Any]:
-    return {"started": first.time, "updated": last.time, "events": last.number}
-
-
-def _view(now: Recovery, name: str, here: Conducted | None) -> dict[str, Any]:
+def _view(now: Recovery, name: str, here: Conducted | None, began: float, last: Entry) -> dict[str, Any]:
     beliefs = zip(now.state.problem.graph.beliefs, now.state.failure_probabilities.tolist(), strict=True)
     asked = now.asked
     return {
@@ -176,6 +145,9 @@ def _view(now: Recovery, name: str, here: Conducted | None) -> dict[str, Any]:
         "beliefs": {belief.name: json_number(q) for belief, q in beliefs},
         "ending": None if now.ending is None else now.ending.value,
         "reason": now.reason,
+        "started": began,
+        "updated": last.time,
+        "events": last.number,
     }
 
 
@@ -189,24 +161,23 @@ def _status(now: Recovery) -> Status:
 
 def events_data(entries: list[Entry], name: str, *, after: int) -> list[dict[str, Any]]:
     """Return the events behind number ``after``, each with its moment in the story."""
-    followed = Followed(name)
-    return [data for entry in entries if (data := followed.tell(entry))["number"] > after]
+    return [moment_line(name, entry, moment) for entry, moment in with_moments(entries) if entry.number > after]
 
 
 async def live(journal: Store, conductor: Conductor, name: str, *, after: int) -> AsyncIterator[bytes]:
     """Yield what happens in a session as server-sent events, until it has ended: each event, then how it stands."""
-    followed = Followed(name)
-
-    def new_ones() -> list[Entry]:
-        return list(journal.read(name, 0 if followed.last is None else followed.last.number))
-
-    async for new in _polled(new_ones):
-        for data in map(followed.tell, new):
-            if data["number"] > after:
-                yield message("event", data, number=data["number"])
-        yield message("session", followed.view(conductor.find(name))) if new else STILL_THERE
-        if followed.ended:
-            return
+    telling = Telling(name)
+    async for new in _polled(lambda: list(journal.read(name, 0 if telling.now is None else telling.now.count))):
+        for entry in new:
+            now, moment = telling.take(entry)
+            if entry.number > after:
+                yield message("event", moment_line(name, entry, moment), number=entry.number)
+            if entry is new[-1]:
+                yield message("session", _view(now, name, conductor.find(name), telling.began, entry))
+            if now.ending is not None:
+                return
+        if not new:
+            yield STILL_THERE
 
 
 async def all_live(journal: Store, conductor: Conductor, *, most: int | None = None) -> AsyncIterator[bytes]:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
-from aquamend.recovery.receipts import Charge, charged
-from aquamend.story.story import Kind
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from aquamend.recovery.acts import Charge, charged
+from aquamend.recovery.events import Entry
+from aquamend.recovery.history import Recovery
+from aquamend.recovery.log import SessionLine
+from aquamend.story.of_session import how_it_stands, lasting
+from aquamend.story.story import Choice, Kind, Moment, Story, comparison
 from aquamend.text import WIDEST, quantity, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rich.console import Console
-
-    from aquamend.recovery.events import Entry
-    from aquamend.recovery.history import Recovery
-    from aquamend.recovery.log.stored import SessionLine
-    from aquamend.story.story import Choice, Moment, Story
 
 STYLES = {
     Kind.BELIEVED: "bold",
@@ -42,8 +40,6 @@ MOST_OPTIONS = 6
 
 
 def _console() -> Console:
-    from rich.console import Console
-
     console = Console(markup=False, highlight=False, emoji=False)
     if console.width > WIDEST:
         console.width = WIDEST
@@ -80,8 +76,6 @@ class StoryPrinter:
             self._choice(moment.choice)
 
     def _headline(self, moment: Moment, text: str, style: str) -> None:
-        from rich.text import Text
-
         time = f"{moment.time:7.1f} s  "
         for i, line in enumerate(textwrap.wrap(text, self.console.width - MARGIN - 1) or [""]):
             self.console.print(Text.assemble((time if i == 0 else " " * MARGIN, "dim"), (line, style)))
@@ -91,8 +85,6 @@ class StoryPrinter:
             self.console.print(f"{'':{MARGIN}}{line}", style=style)
 
     def _choice(self, choice: Choice) -> None:
-        from rich.text import Text
-
         self._indented(choice.why)
         least = min((option.loss for option in choice.options), default=0.0)
         width = min(
@@ -121,10 +113,6 @@ class StoryPrinter:
 
     def compare(self, stories: Sequence[Story]) -> None:
         """Print recoveries from the same alarm side by side."""
-        from rich.table import Table
-
-        from aquamend.story.comparing import comparison
-
         table = Table(box=None, padding=(0, 2), pad_edge=False)
         table.add_column("")
         for story in stories:
@@ -137,8 +125,6 @@ class StoryPrinter:
 
 def print_sessions(console: Console, lines: Sequence[SessionLine]) -> None:
     """Print the sessions of a log: how each stands, and what it has cost."""
-    from rich.table import Table
-
     if not lines:
         console.print("No session has been kept yet.")
         return
@@ -166,8 +152,6 @@ def print_session(
     console: Console, moments: Sequence[Moment], now: Recovery, entries: Sequence[Entry], where: str
 ) -> None:
     """Print a session: moment by moment, what it cost, and how it stands; ``where`` finds its journal."""
-    from aquamend.story.of_session import lasting
-
     began = entries[0].time
     console.print(f"{shown(now.session)}, begun on {_day(began)} at {_clock(began)} UTC")
     console.print()
@@ -183,8 +167,6 @@ def print_session(
 
 def print_moments(console: Console, moments: Sequence[Moment], began: float, *, day: str | None = None) -> None:
     """Print moments of a session; a day is named where it is another than the one before."""
-    from rich.table import Table
-
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for width in (CLOCK, TITLE, None):
         table.add_column(width=width, no_wrap=width is not None, overflow="fold")
@@ -198,8 +180,6 @@ def print_moments(console: Console, moments: Sequence[Moment], began: float, *, 
 
 
 def _standing(now: Recovery, where: str) -> Iterator[str]:
-    from aquamend.story.of_session import how_it_stands
-
     unit = now.start.problem.unit
     split = ", ".join(
         f"{charge} {quantity(charged(now.receipts, charge), unit)}" for charge in Charge if charge != Charge.RESIDUAL

@@ -1,43 +1,38 @@
-"""A session read as a story: what was believed, why each step was taken, what it cost, and what is in doubt."""
+"""A session read as a story: what was believed, why each step was taken, what it cost, and what is in doubt.
+
+And what another policy would have done with the same answers: the session followed again, as far as its record goes.
+"""
 
 from __future__ import annotations
 
+import math
 import shlex
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import reduce
 from typing import Any
 
-from aquamend.belief import InformationState
+from aquamend.belief import InformationState, Observation
+from aquamend.codec import json_number
 from aquamend.decision.step_words import Wording
-from aquamend.decision.steps import step_from_data
-from aquamend.recovery.acts import Act, HandOver, Measure
-from aquamend.recovery.events import (
-    Alarmed,
-    AlarmedAgain,
-    Approved,
-    Asked,
-    Cancelled,
-    Decided,
-    Done,
-    Ended,
-    Entry,
-    Event,
-    Expired,
-    Intended,
-    Lost,
-    NotStopped,
-    Observed,
-    Resumed,
-    Settled,
-    Stopping,
-    Unknown,
-)
+from aquamend.decision.steps import Continue, Decision, Reprobe, Step, step_from_data, step_to_data
+from aquamend.decision.terminal import expected_loss, price
+from aquamend.policies.policy import Policy
+from aquamend.recovery import events
+from aquamend.recovery.acts import Act, Charge, HandOver, Measure
+from aquamend.recovery.events import Ending, Entry, Event
 from aquamend.recovery.history import Recovery
 from aquamend.recovery.plain import line_to_data
-from aquamend.recovery.receipts import Charge
-from aquamend.story.believed import alarm_updates, edges_of, likeliest, nodes_of, statements_of, update_of
-from aquamend.story.of_decision import recorded_choice
+from aquamend.story.of_decision import (
+    alarm_updates,
+    edges_of,
+    likeliest,
+    nodes_of,
+    recorded_choice,
+    statements_of,
+    update_of,
+)
 from aquamend.story.story import Kind, Moment, Story, Update
 from aquamend.text import capital, listed, percent, quantity, shown, value_text
 
@@ -48,12 +43,13 @@ DOUBTFUL = 0.005
 
 def with_moments(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Moment | None]]:
     """Yield every event of a session with its moment in the story; None where it has none."""
-    return ((entry, moment) for entry, _, _, moment in _followed(entries))
+    telling = Telling()
+    return ((entry, telling.take(entry)[1]) for entry in entries)
 
 
 def act_begins(entry: Entry, began: float) -> Moment | None:
     """Return a moment for an act that begins, which matters only to somebody who waits for its end."""
-    if not isinstance(entry.event, Intended):
+    if not isinstance(entry.event, events.Intended):
         return None
     return Moment(entry.time - began, Kind.ACTED, "begins", f"{entry.event.act}.", number=entry.number)
 
@@ -68,30 +64,31 @@ def moment_line(name: str, entry: Entry, moment: Moment | None) -> dict[str, Any
 
 def session_story(entries: Iterable[Entry], name: str = "") -> Story:
     """Return the whole story of a session, as far as its log goes."""
-    every, moments, updates = [], list[Moment](), list[Update]()
-    for entry, before, now, moment in _followed(entries, name):
-        every.append((entry, now))
-        event, time = entry.event, entry.time - every[0][0].time
+    telling, moments, updates = Telling(name), list[Moment](), list[Update]()
+    for entry in entries:
+        earlier = telling.now
+        now, moment = telling.take(entry)
+        before = now if earlier is None else earlier
+        event, time = entry.event, entry.time - telling.began
         if moment is not None:
-            if isinstance(event, Decided):
+            if isinstance(event, events.Decided):
                 choice = recorded_choice(before.state, now.policy, event.step)
                 because = f"Because: {event.reason}." if event.reason else ""
                 moment = replace(moment, title=capital(choice.step), text=because, choice=choice)
             moments.append(moment)
-        if isinstance(event, Alarmed):
+        if isinstance(event, events.Alarmed):
             updates += alarm_updates(event.state, time)
         elif now.state.evidence != before.state.evidence or now.state.rung != before.state.rung:
             heard = now.state.evidence[-1:] if now.state.evidence != before.state.evidence else ()
             when = f"after {shown(heard[0])}" if heard else "after another alarm"
             updates.append(update_of(now.state, when, time))
-    now, began = every[-1][1], every[0][0].time
     return Story(
         title=now.start.problem.name,
         lead=_lead(now),
-        facts=_facts(now, began),
+        facts=_facts(now, telling.began),
         unit=now.start.problem.unit,
         policy=now.policy,
-        began=began,
+        began=telling.began,
         moments=tuple(moments),
         updates=likeliest(updates),
         statements=statements_of(now.start),
@@ -104,57 +101,45 @@ def session_story(entries: Iterable[Entry], name: str = "") -> Story:
     )
 
 
-def _followed(entries: Iterable[Entry], name: str = "") -> Iterator[tuple[Entry, Recovery, Recovery, Moment | None]]:
-    """Yield every event with the recovery before and after it, and its moment."""
-    telling = Telling(name)
-    for entry in entries:
-        before = telling.now
-        now, moment = telling.take(entry)
-        yield entry, before or now, now, moment
-
-
 class Telling:
     """A session whose story is written event by event, as they come."""
 
     def __init__(self, name: str = "") -> None:
-        self._name = name
+        self.name = name
         self.now: Recovery | None = None
         """What the events so far have come to."""
-        self._since = self._began = 0.0
-        """When the last act or question began, and the session."""
+        self.began = self._since = 0.0
+        """When the session began, and the last act or question."""
 
     def take(self, entry: Entry) -> tuple[Recovery, Moment | None]:
         """Return what the next event has made of the recovery, and its moment in the story; None where it has none."""
         before = self.now
-        self.now = now = Recovery.of([entry.event], self._name) if before is None else before.after(entry.event)
-        self._began = entry.time if before is None else self._began
+        self.now = now = Recovery.of([entry.event], self.name) if before is None else before.after(entry.event)
+        self.began = entry.time if before is None else self.began
         took = _seconds(entry, self._since)
         words = _words(entry.event, before or now, now, took)
-        if isinstance(entry.event, Intended | Asked):
+        if isinstance(entry.event, events.Intended | events.Asked):
             self._since = entry.time
         if words is None:
             return now, None
         title, text, bad = words
         kind = _kind(entry.event, bad)
-        return now, Moment(entry.time - self._began, kind, title, text, bad, took, number=entry.number)
+        return now, Moment(entry.time - self.began, kind, title, text, bad, took, number=entry.number)
 
 
 def _kind(event: Event, bad: bool) -> Kind:
-    match event:
-        case Alarmed() | AlarmedAgain():
-            return Kind.ALARM
-        case Decided():
-            return Kind.DECIDED
-        case Asked() | Approved() | Settled():
-            return Kind.ASKED
-        case Ended():
-            return Kind.ENDED
-        case Observed():
-            return Kind.MEASURED
-        case Done(receipt) if not bad:
-            return Kind.MEASURED if receipt.charge is Charge.SENSING else Kind.ACTED
-        case _:
-            return Kind.TROUBLE if bad else Kind.ACTED
+    if isinstance(event, events.Done) and not bad:
+        return Kind.MEASURED if event.receipt.charge is Charge.SENSING else Kind.ACTED
+    return _KINDS.get(type(event), Kind.TROUBLE if bad else Kind.ACTED)
+
+
+_KINDS: Mapping[type[Event], Kind] = {
+    **dict.fromkeys((events.Alarmed, events.AlarmedAgain), Kind.ALARM),
+    **dict.fromkeys((events.Asked, events.Approved, events.Settled), Kind.ASKED),
+    events.Decided: Kind.DECIDED,
+    events.Observed: Kind.MEASURED,
+    events.Ended: Kind.ENDED,
+}
 
 
 def _lead(now: Recovery) -> str:
@@ -195,9 +180,9 @@ def how_it_stands(now: Recovery, where: str = "") -> Iterator[str]:
 
 def _seconds(entry: Entry, since: float) -> float | None:
     match entry.event:
-        case Done(receipt):
+        case events.Done(receipt):
             return entry.time - since if receipt.seconds is None else receipt.seconds
-        case Approved():
+        case events.Approved():
             return entry.time - since
         case _:
             return None
@@ -219,54 +204,54 @@ def lasting(seconds: float) -> str:
 def _words(event: Event, before: Recovery, now: Recovery, took: float | None) -> tuple[str, str, bool] | None:
     """Return title and text of an event, and whether something went wrong."""
     match event:
-        case Alarmed(state, policy, rules):
+        case events.Alarmed(state, policy, rules):
             begun = f"{state.problem.name}; {policy} decides.{_monitors(state)} In doubt: {_doubts(state)}."
             return "alarm", f"{begun} Rules: {rules.in_words}.", True
-        case AlarmedAgain(refused, name):
+        case events.AlarmedAgain(refused, name):
             which = "" if name is None else f"{name} rang. "
             if refused is not None:
                 return "alarm again", f"{which}Not counted: {refused}.", True
             if now.act is not None:
                 return "alarm again", f"{which}Counts once this has ended: {now.act}.", True
             return "alarm again", f"{which}In doubt: {_doubts(now.state)}.", True
-        case Observed(observation):
+        case events.Observed(observation):
             return "observed", f"{observation}, unasked. In doubt: {_doubts(now.state)}.", False
-        case Decided():
+        case events.Decided():
             return "decision", " ".join(_decision(before, event)), bool(event.reason)
-        case Asked(act, reason, token):
+        case events.Asked(act, reason, token):
             return "asked", f"A person has to allow this: {act} ({reason}). Question {token}.", True
-        case Approved(granted, by, note):
+        case events.Approved(granted, by, note):
             after = "" if took is None else f", after {lasting(took)}"
             said = f"{by} {'allows' if granted else 'does not allow'} it{after}: {before.asked}. {capital(note)}"
             return "allowed" if granted else "refused", said.strip(), not granted
-        case Expired(why):
+        case events.Expired(why):
             return "expired", f"{capital(why)}.", True
-        case Intended():
+        case events.Intended():
             return None  # its receipt tells; where there is none, the program that resumes does
-        case Stopping(why):
+        case events.Stopping(why):
             return "stopping", f"{now.act}: {why}.", True
-        case NotStopped(why):
+        case events.NotStopped(why):
             return "not stopped", f"{now.act} ({why}); its receipt is waited for.", True
-        case Lost(why, running):
+        case events.Lost(why, running):
             still = " It may still be under way." if running else ""
             return "no receipt", f"{now.act}: {why}.{still}", True
-        case Unknown():
+        case events.Unknown():
             return "in doubt", f"Nobody knows whether this was done: {now.act}.", True
-        case Settled(done, by, note):
+        case events.Settled(done, by, note):
             said = f"{by} says that this was {'done' if done else 'not done'}: {before.act}. {capital(note)}"
             return "settled", said.strip(), not done
-        case Done():
+        case events.Done():
             return _receipt(event, before.act, now, took)
-        case Cancelled(why):
+        case events.Cancelled(why):
             return "called off", f"{capital(why)}.", True
-        case Resumed(by):
+        case events.Resumed(by):
             doubt = "" if now.act is None else f" In doubt is: {now.act}."
             return "resumed", f"By {by}.{doubt}", bool(doubt)
-        case Ended(ending, reason):
+        case events.Ended(ending, reason):
             return str(ending), f"{capital(reason)}. " * bool(reason) + f"It cost {_cost(now, now.cost)}.", False
 
 
-def _decision(before: Recovery, decided: Decided) -> Iterator[str]:
+def _decision(before: Recovery, decided: events.Decided) -> Iterator[str]:
     words = Wording(before.state)
     yield f"{capital(words.full(decided.step))}."
     if decided.reason:
@@ -280,7 +265,7 @@ def _decision(before: Recovery, decided: Decided) -> Iterator[str]:
         yield f"Expected loss: {', '.join(weighed)}."
 
 
-def _receipt(done: Done, act: Act | None, now: Recovery, took: float | None) -> tuple[str, str, bool]:
+def _receipt(done: events.Done, act: Act | None, now: Recovery, took: float | None) -> tuple[str, str, bool]:
     receipt = done.receipt
     cost = _cost(now, receipt.cost) + ("" if took is None else f", took {lasting(took)}")
     if not receipt.succeeded:
@@ -312,3 +297,110 @@ def _doubts(state: InformationState) -> str:
 
 def _cost(now: Recovery, cost: float | str | None) -> str:
     return quantity(float("nan" if cost is None else cost), now.start.problem.unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """How a policy would have decided, one step after another."""
+
+    steps: tuple[Step, ...]
+    evidence: tuple[Observation, ...]
+    """What it would have heard."""
+    state: InformationState
+    """What it would have known then."""
+    unanswered: str | None
+    """The probe at which the record ends: nobody ran it so often. None where the policy came to its decision."""
+    sensing: float
+    """What it would have spent on probes so far."""
+    expected: float | None
+    """What carrying its decision out costs in expectation, going by all that the session measured; None without one."""
+
+    @property
+    def decision(self) -> Decision | None:
+        """What it would have decided in the end; None where the record ends before."""
+        last = self.steps[-1]
+        return None if isinstance(last, Reprobe) else last
+
+    @property
+    def loss(self) -> float | None:
+        """The expected loss of all it would have done; None where the record ends before."""
+        return None if self.expected is None else self.sensing + self.expected
+
+
+def replayed(session: Recovery, policy: Policy) -> Replayed:
+    """Follow a policy from a session's alarm, and give it the recorded answers, each probe's in their order.
+
+    Neither what failed on the way nor who was asked is part of it: only what was measured.
+    """
+    waiting: dict[str, list[Observation]] = {}
+    for observation in session.evidence:
+        waiting.setdefault(observation.probe, []).append(observation)
+    state, steps = session.start, list[Step]()
+    while isinstance(step := policy.next_step(state), Reprobe) and waiting.get(step.probe):
+        steps.append(step)
+        state = state.after_hearing(waiting[step.probe].pop(0))
+    return Replayed(
+        steps=(*steps, step),
+        evidence=state.evidence[len(session.start.evidence) :],
+        state=state,
+        unanswered=step.probe if isinstance(step, Reprobe) else None,
+        sensing=state.spent - session.start.spent,
+        expected=None if isinstance(step, Reprobe) else price(_known(session), step).loss,
+    )
+
+
+def expected_loss_of(session: Recovery) -> float:
+    """Return what a session has cost, and what it is expected to have left wrong; a person leaves nothing."""
+    if session.ending is Ending.HANDED_OVER:
+        return session.cost
+    if session.followed is not None:
+        plan = session.start.problem.followed(session.followed)
+        if plan is None or math.isinf(plan.price):  # what nobody has priced, nobody can say more about
+            return session.cost
+        return session.cost + expected_loss(session.state, plan.loss) - plan.price
+    return session.cost + price(session.state, Continue()).loss
+
+
+def _known(session: Recovery) -> InformationState:
+    """Return the state at the alarm with all that was measured since, and nothing done."""
+    return reduce(InformationState.after_hearing, session.evidence, session.start)
+
+
+def replayed_data(happened: Recovery, other: Replayed, policy: str) -> dict[str, Any]:
+    """Return how a policy would have decided, beside what happened, as plain data."""
+    return {
+        "session": happened.session,
+        "policy": policy,
+        "steps": [step_to_data(step) for step in other.steps],
+        "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in other.evidence],
+        "unanswered": other.unanswered,
+        "sensing": json_number(other.sensing),
+        "expected_loss": json_number(other.loss),
+        "happened": {
+            "policy": happened.policy,
+            "ended": happened.ending is not None,
+            "cost": json_number(happened.cost),
+            "expected_loss": None if happened.ending is None else json_number(expected_loss_of(happened)),
+        },
+    }
+
+
+def replayed_text(happened: Recovery, other: Replayed, policy: str) -> str:
+    """Return how a policy would have decided, step by step, and what that would have cost beside what happened."""
+    unit, words = happened.start.problem.unit, Wording(other.state)
+    answers = [*(f": {observation.short}" for observation in other.evidence), ""]  # the last step is not answered
+    lines = [f"{shown(policy)}, given the answers of this session:"]
+    lines += [f"  {i + 1}. {words.full(step)}{answers[i]}" for i, step in enumerate(other.steps)]
+    probes = f"Its probes would have cost {quantity(other.sensing, unit)}"
+    if other.unanswered is not None:
+        end = f"The record ends there: nobody ran {shown(other.unanswered)} that often. {probes} up to then."
+    else:
+        end = (
+            f"{probes}, its decision {quantity(other.expected or 0.0, unit)}, in expectation and going by all that "
+            f"was measured: {quantity(other.loss or 0.0, unit)}."
+        )
+    if happened.ending is None:
+        spent = f"{quantity(happened.cost, unit)} so far"
+    else:
+        spent = f"{quantity(expected_loss_of(happened), unit)}, with what it is expected to have left wrong"
+    return "\n".join([*lines, "", end, f"{shown(happened.policy)} has cost {spent}."])

@@ -15,9 +15,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from aquamend.recovery.receipts import charged
-from aquamend.story.comparing import comparison
-from aquamend.story.story import Story
+from aquamend.recovery.acts import charged
+from aquamend.story.story import Story, comparison
 from aquamend.text import percent, quantity, shown
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from aquamend.belief import InformationState, rejected
 from aquamend.belief.support import evidence_on
 from aquamend.decision.endings import TIE
 from aquamend.decision.step_words import Wording
-from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, RollBack, Step
+from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, RollBack
 from aquamend.decision.terminal import declarable, may_be_kept, price
 from aquamend.policies.alternatives import Alternatives, Branch, answers_to, cost_parts
 from aquamend.policies.decision_report import DecisionReport
@@ -111,16 +111,13 @@ def _stop_reasons(report: DecisionReport, table: Alternatives) -> Iterator[str]:
     elif recovery is None or residual is None:
         yield f"{loss} loss {words.cost(stop.loss)}, recovery and what may be left wrong together."
     else:
-        left = "for values that may be left wrong" if _declares(report.step) else "for failures left uncorrected"
+        declares = isinstance(report.step, RollBack) and report.step.declare
+        left = "for values that may be left wrong" if declares else "for failures left uncorrected"
         parts = f"{words.cost(recovery)} for the recovery and {words.cost(residual)} {left}"
         yield f"{loss} loss {words.cost(stop.loss)}: {parts}."
     yield from _no_probe(report)
     if report.is_least:
         yield from _runner_up(report, table)
-
-
-def _declares(step: Step) -> bool:
-    return isinstance(step, RollBack) and bool(step.declare)
 
 
 def _no_finite(report: DecisionReport) -> str:
@@ -249,7 +246,7 @@ def unavailable(report: DecisionReport) -> list[Unavailable]:
             if belief.suspected and math.isinf(belief.undo_cost):
                 why = _cannot_undo(graph, belief.undo) if belief.undo else "nothing that was done rests on it"
                 found.append(Unavailable(what, why))
-            elif _lacks_value(state, i) and (belief.suspected or not may_be_kept(state, i)):
+            elif not declarable(state, i) and (belief.suspected or not may_be_kept(state, i)):
                 found.append(Unavailable(what, "the evidence supports no value to declare"))
     if problem.restart is not None and graph.irreversible_executed:
         found.append(Unavailable("restart", _cannot_undo(graph, graph.irreversible_executed)))
@@ -258,10 +255,6 @@ def unavailable(report: DecisionReport) -> list[Unavailable]:
         if plan.last_resort and plan.name not in used:
             found.append(Unavailable(f"plan {plan.name}", "a last resort, and something else can still be done"))
     return found
-
-
-def _lacks_value(state: InformationState, belief: int) -> bool:
-    return not declarable(state, belief)
 
 
 def _why_not_kept(state: InformationState) -> Iterator[str]:

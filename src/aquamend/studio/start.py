@@ -21,9 +21,8 @@ from aquamend.policies.decision_report import decision_report
 from aquamend.policies.policy import Policy
 from aquamend.policies.registry import FAMILIES
 from aquamend.problem.model.kernels import Outcomes, Readings
+from aquamend.story.of_decision import View, view_of
 from aquamend.story.page import asset, page
-from aquamend.story.view import FORMAT as VIEW_FORMAT
-from aquamend.story.view import View, view_of
 
 FORMAT = "aquamend-studio/1"
 MOST_STATES = 2_000
@@ -113,7 +112,7 @@ def _as_in_javascript(outcome: str | float) -> str | float:
 
 def _brief(view: View) -> dict[str, Any]:
     """Return a view without what is the same in every state."""
-    return {**view.to_data(), "edges": [], "corrections": [], "knobs": [], "format": VIEW_FORMAT}
+    return {**view.to_data(), "edges": [], "corrections": [], "knobs": []}
 
 
 def _answers(state: InformationState, probe: str, grid: dict[str, list[float]]) -> Iterator[tuple[str | float, float]]:

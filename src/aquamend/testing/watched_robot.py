@@ -28,7 +28,7 @@ from aquamend.recovery import (
     Verifying,
     residuals,
 )
-from aquamend.recovery.receipts import Charge, receipt_fault
+from aquamend.recovery.acts import Charge, receipt_fault
 
 
 class RobotFault(AquaMendError, AssertionError):

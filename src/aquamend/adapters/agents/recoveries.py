@@ -18,27 +18,10 @@ from aquamend.errors import AquaMendError, BadArgument, ForeignSession, StaleRep
 from aquamend.files import parse_problem
 from aquamend.policies import Policy
 from aquamend.problem import Problem
-from aquamend.recovery import (
-    Decide,
-    End,
-    Log,
-    NoReceipt,
-    Perform,
-    Recovery,
-    Request,
-    Robot,
-    Rules,
-    RunProbe,
-    Session,
-    Stop,
-    Stoppable,
-    Tracker,
-    Verify,
-    Verifying,
-    Wait,
-)
+from aquamend.recovery import Log, Recovery, Robot, Rules, Session, Stoppable, Tracker, Verifying
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo
 from aquamend.recovery.events import Decided
+from aquamend.recovery.requests import Decide, End, Message, NoReceipt, Perform, Request, RunProbe, Stop, Verify, Wait
 from aquamend.text import listed, quantity
 
 MOST_CHARACTERS = 200_000
@@ -208,14 +191,13 @@ class Recoveries:
             if finding is None:
                 raise BadArgument(f"say what {act.probe!r} has shown, as the finding: {self._expected(own, act.probe)}")
             finding = self._answer(own, act.probe, finding)
-        said = None if finding is None else finding
         match outcome:
             case "done":
-                own.reply(act.done(said, cost=cost), to=number)
+                own.reply(act.done(finding, cost=cost), to=number)
             case "not done":
-                own.reply(act.failed(str(said or "it could not be done"), cost=cost), to=number)
+                own.reply(act.failed(str(finding or "it could not be done"), cost=cost), to=number)
             case _:
-                own.reply(NoReceipt(str(said or "nobody knows what came of it")), to=number)
+                own.reply(NoReceipt(str(finding or "nobody knows what came of it")), to=number)
         return self._after(own)
 
     def observe(self, session: str, probe: str, value: Value) -> RecoveryStanding:
@@ -228,16 +210,10 @@ class Recoveries:
             own.observe(probe, answer)
         return self._after(own)
 
-    def alarm(self, session: str, name: str | None) -> RecoveryStanding:
-        """Take in that a monitor rang again; what is under way is to be stopped first."""
+    def tell(self, session: str, message: Message) -> RecoveryStanding:
+        """Take in what may be said at any time; an alarm, or calling it off, has what is under way stopped first."""
         own = self._conducted(session)
-        own.alarm(name)
-        return self._after(own)
-
-    def call_off(self, session: str, why: str) -> RecoveryStanding:
-        """Call a recovery off; what is under way is to be stopped first."""
-        own = self._conducted(session)
-        own.cancel(why)
+        own.receive(message)
         return self._after(own)
 
     def question(self, session: str) -> Wait:
@@ -247,18 +223,6 @@ class Recoveries:
         if not isinstance(request, Wait) or not request.token:
             raise BadArgument(f"nobody is asked in {session!r}: {self._to_do(own.recovery, request)['how']}")
         return request
-
-    def answered(self, session: str, token: str, *, granted: bool, by: str, note: str) -> RecoveryStanding:
-        """Take in the answer of a person to a question."""
-        own = self._conducted(session)
-        own.answer(granted=granted, by=by, token=token, note=note)
-        return self._after(own)
-
-    def settled(self, session: str, *, done: bool, by: str, note: str) -> RecoveryStanding:
-        """Take in what a person says of an act of which nobody knew what became."""
-        own = self._conducted(session)
-        own.settle(done=done, by=by, note=note)
-        return self._after(own)
 
     # Conducting.
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field
 from aquamend.adapters.agents.recoveries import Recoveries, RecoveryStanding, Value, refused, told_question
 from aquamend.errors import AquaMendError
 from aquamend.recovery import Wait
+from aquamend.recovery.requests import AlarmRaised, Answer, Cancel, Settle
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,10 +78,7 @@ def server(recoveries: Recoveries) -> MCPServer[Any]:
 
     @tool(title="Describe a situation")
     def describe_situation(
-        problem: Annotated[
-            str | dict[str, Any],
-            Field(description=known),
-        ],
+        problem: Annotated[str | dict[str, Any], Field(description=known)],
         session: Annotated[str, Field(description="A new name for this recovery, in one line.")],
         believed: Annotated[
             dict[str, Value | None] | None,
@@ -142,14 +140,14 @@ def server(recoveries: Recoveries) -> MCPServer[Any]:
         name: Annotated[str | None, Field(description="Which monitor, where there are several.")] = None,
     ) -> RecoveryStanding:
         """Say that a monitor rang again. What is under way is to be stopped first."""
-        return recoveries.alarm(session, name)
+        return recoveries.tell(session, AlarmRaised(name))
 
     @tool(title="Call a recovery off", same=True, outside=not own, destroys=not own)
     def call_off(
         session: Session, why: Annotated[str, Field(description="Why; it is written down.")]
     ) -> RecoveryStanding:
         """End a recovery before its end. What is under way is to be stopped first; nothing is undone by this."""
-        return recoveries.call_off(session, why)
+        return recoveries.tell(session, Cancel(why))
 
     def asked(session: str, context: Context[Any, Any]) -> Wait:
         question = _said(lambda: recoveries.question(session))
@@ -176,13 +174,13 @@ def server(recoveries: Recoveries) -> MCPServer[Any]:
         token = question.token
         match settlement if question.in_doubt else permission:
             case AcceptedElicitation(data=Permission(allow=allow, name=by, note=note)):
-                return recoveries.answered(session, token, granted=allow, by=_who(by), note=note)
+                return recoveries.tell(session, Answer(allow, _who(by), token, note))
             case AcceptedElicitation(data=Settlement(what="I take over", name=by, note=note)):
-                return recoveries.answered(session, token, granted=True, by=_who(by), note=note)
+                return recoveries.tell(session, Answer(True, _who(by), token, note))
             case AcceptedElicitation(data=Settlement(what=what, name=by, note=note)):
-                return recoveries.settled(session, done=what == "it was done", by=_who(by), note=note)
+                return recoveries.tell(session, Settle(what == "it was done", _who(by), note))
             case DeclinedElicitation() if not question.in_doubt:
-                return recoveries.answered(session, token, granted=False, by=_who(""), note="declined")
+                return recoveries.tell(session, Answer(False, _who(""), token, "declined"))
             case _:  # they went away, and the question stands
                 return recoveries.situation(session)
 

@@ -8,29 +8,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
-from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from aquamend.adapters.postgres import database_tables
-from aquamend.adapters.postgres.database_tables import Connection
+from aquamend.adapters.postgres.database import Connection, DatabaseLink, check_tables, make_tables, without_password
 from aquamend.adapters.postgres.leases import CHANNEL, KEPT, Leases
-from aquamend.adapters.postgres.link import DatabaseLink
-from aquamend.errors import AquaMendError, BadArgument, BadJournal, ForeignSession, HeldSession, UnknownName, UsedName
-from aquamend.problem import Problem
+from aquamend.errors import AquaMendError, BadArgument, ForeignSession, HeldSession, UsedName
 from aquamend.recovery.clock import Instant
 from aquamend.recovery.events import Alarmed, Approved, Asked, Ended, Entry, Event, Resumed, Settled
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.log.stored import (
+from aquamend.recovery.log import (
     READ_AT_ONCE,
-    Problems,
     SessionLine,
+    SqlStore,
     Status,
     cost_after,
     digest_of,
     status_after,
     storable,
 )
-from aquamend.recovery.plain import event_from_data, from_json
 
 T = TypeVar("T")
 
@@ -65,11 +60,13 @@ class _Batch:
         return isinstance(self.events[-1], Ended)
 
 
-class PostgresLog:
+class PostgresLog(SqlStore):
     """A log of sessions in a PostgreSQL database; its tables are made, or brought up to date, unless only read.
 
     May be used by many threads, and on both sides of a fork.
     """
+
+    _TABLES, _VALUE = "aquamend.", "%s"
 
     def __init__(self, address: str, *, read_only: bool = False, lease_s: float = 30.0) -> None:
         """Connect to an address: ``postgresql://user@host/database``, or anything else that libpq understands.
@@ -79,10 +76,10 @@ class PostgresLog:
         """
         if not 0.0 < lease_s <= LONGEST_LEASE_S:
             raise BadArgument(f"lease_s is {lease_s!r}; give seconds, above 0 and at most {LONGEST_LEASE_S:,.0f}")
+        super().__init__(without_password(address), read_only=read_only)
         self.lease_s = lease_s
         self._link = DatabaseLink(address, read_only=read_only, limit_s=max(lease_s, LEAST_LIMIT_S))
         self._leases = Leases(self._link, lease_s)
-        self._problems = Problems()
         try:
             self._link.run(self._check if read_only else self._make, patience_s=0.0)
         except BaseException:
@@ -99,29 +96,11 @@ class PostgresLog:
         return cls(address)
 
     def _check(self, connection: Connection) -> None:
-        database_tables.check_tables(connection, self.place)
+        check_tables(connection, self.place)
 
     def _make(self, connection: Connection) -> None:
         with self._link.transaction(connection):
-            database_tables.make_tables(connection, self.place)
-
-    @property
-    def place(self) -> str:
-        """Its address without the password."""
-        return self._link.place
-
-    @property
-    def read_only(self) -> bool:
-        """Whether nothing can be written through it."""
-        return self._link.read_only
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+            make_tables(connection, self.place)
 
     def close(self) -> None:
         """Let go of what this program conducts, and close the connection; nothing is lost without it."""
@@ -141,7 +120,7 @@ class PostgresLog:
         if not events:
             return
         self._must_write()
-        texts, problem = self._problems.texts(session, after, events)
+        texts, problem = self._texts(session, after, events)
         when = time.time() if at is None else float(at)
         batch = _Batch(session, after, events, texts, problem, when, secrets.token_hex(8))
         end = time.monotonic() + 1.2 * self.lease_s if isinstance(events[0], Resumed) else 0.0
@@ -243,8 +222,7 @@ class PostgresLog:
                 ).fetchone()
                 if row is None:
                     raise self._unknown(name)
-                if not (force or Status(row[1]).ended):
-                    raise AquaMendError(f"session {name!r} has not ended ({row[1]}); resume it, or delete it by force")
+                self._may_delete(name, row[1], force)
                 problems.append(row[0])
             connection.execute("DELETE FROM aquamend.sessions WHERE name = ANY(%s)", [names])
             connection.execute(
@@ -253,14 +231,10 @@ class PostgresLog:
                 [problems],
             )
 
-    def _must_write(self) -> None:
-        if self.read_only:
-            raise BadJournal(self.place, "was opened to read only", "open it to write")
-
     # Reading.
 
     def _entries(self, session: str, key: int, there: int, after: int) -> Iterator[Entry]:
-        number = after
+        number, missing = after, partial(self._missing, session, key)
         while number < there:
             first, last = number + 1, min(there, number + READ_AT_ONCE)
             rows = self._query(
@@ -269,42 +243,20 @@ class PostgresLog:
                 key, first, last,
             )  # fmt: skip
             if [row[0] for row in rows] != list(range(first, last + 1)):
-                if not self._query("SELECT 1 FROM aquamend.sessions WHERE id = %s", key):
-                    raise self._unknown(session)  # somebody has deleted it meanwhile
-                raise self._damaged(f"session {session!r} has not all of its events from {first} to {last}")
+                raise missing(f"session {session!r} has not all of its events from {first} to {last}")
             for number, when, text in rows:
-                yield Entry(number, when, self._event(session, number, text))
+                yield Entry(number, when, self._event(session, number, text, missing))
 
-    def _event(self, session: str, number: int, text: str) -> Event:
-        try:
-            data = from_json(text)
-            digest = data.get("problem") if isinstance(data, dict) else None
-            return event_from_data(data, problem=self._problem(digest) if isinstance(digest, str) else None)
-        except (BadJournal, UnknownName):
-            raise
-        except AquaMendError as error:
-            raise self._damaged(f"event {number} of session {session!r}: {error}") from error
-
-    def _problem(self, digest: str) -> Problem:
-        if (known := self._problems.known(digest)) is not None:
-            return known
-        for (text,) in self._query("SELECT data FROM aquamend.problems WHERE digest = %s", digest):
-            if digest_of(text) == digest:
-                return self._problems.of(digest, text)
-        raise self._damaged(f"the problem {digest[:12]} is not what was written")
+    def _missing(self, session: str, key: int, what: str) -> AquaMendError:
+        """Return what it means that something is not there: damage, unless somebody has deleted the session."""
+        there = self._query("SELECT 1 FROM aquamend.sessions WHERE id = %s", key)
+        return self._damaged(what) if there else self._unknown(session)
 
     def _query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         return self._run(lambda connection: connection.execute(sql, values).fetchall())
 
     def _run(self, work: Callable[[Connection], T], *, patience_s: float | None = None) -> T:
         return self._link.run(work, patience_s=KEPT * self.lease_s if patience_s is None else patience_s)
-
-    def _unknown(self, session: str) -> UnknownName:
-        names = self._query("SELECT name FROM aquamend.sessions ORDER BY id DESC LIMIT 21")
-        return UnknownName("session", str(session), [str(name) for (name,) in names])
-
-    def _damaged(self, what: str) -> BadJournal:
-        return BadJournal(self.place, f"is damaged ({what})", "restore it from a copy")
 
 
 def _has_arrived(batch: _Batch, key: int, connection: Connection) -> bool:

@@ -12,8 +12,7 @@ from weakref import WeakSet
 
 import psycopg
 
-from aquamend.adapters.postgres.database_tables import Connection
-from aquamend.adapters.postgres.link import DatabaseLink
+from aquamend.adapters.postgres.database import Connection, DatabaseLink
 from aquamend.errors import AquaMendError, HeldSession
 from aquamend.recovery.clock import Instant
 

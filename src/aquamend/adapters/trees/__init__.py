@@ -12,8 +12,7 @@ try:
 except ImportError:
     raise MissingLibrary("py_trees", "trees", "or drive a Session in your own loop") from None
 
-from aquamend.adapters.trees.board import BeliefsToBlackboard
-from aquamend.adapters.trees.guards import Guarded, Tracked
-from aquamend.adapters.trees.recovering import RecoverBeliefs, Still
+from aquamend.adapters.trees.hands import BeliefsToBlackboard
+from aquamend.adapters.trees.recovering import Guarded, RecoverBeliefs, Still, Tracked
 
 __all__ = ["BeliefsToBlackboard", "Guarded", "RecoverBeliefs", "Still", "Tracked"]

@@ -1,4 +1,7 @@
-"""Who does the acts of a session for a tree: a robot, called in threads, or behaviours, ticked one at a time."""
+"""Who does the acts of a session for a tree: a robot, called in threads, or behaviours, ticked one at a time.
+
+And what is believed, asked and answered, on the blackboard.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,69 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final
 
 from py_trees.behaviour import Behaviour
+from py_trees.blackboard import Client
 from py_trees.common import Access, Status
 
-from aquamend.adapters.trees.board import ANSWERS, board_key
 from aquamend.errors import BadArgument
 from aquamend.problem import RESTART, Problem
-from aquamend.recovery import NoReceipt, Perform, Receipt, Robot, RunProbe, Session, Stop, Stoppable, Verify, Verifying
+from aquamend.recovery import Receipt, Robot, Session, Stoppable, Tracker
 from aquamend.recovery.acts import Act, Finish, Redo
-from aquamend.recovery.drivers import CANNOT_STOP, CANNOT_VERIFY
-from aquamend.recovery.thinking import settled
+from aquamend.recovery.drivers import in_a_thread, method_for
+from aquamend.recovery.requests import Perform, RunProbe, Stop, Verify
 from aquamend.text import listed
 
-T = TypeVar("T")
+BELIEFS: Final = "/beliefs/"
+"""Under it on the blackboard, the declaration in force of every belief: ``/beliefs/size.value``, ``.version``."""
+ANSWERS: Final = "/answers/"
+"""Under it, what the behaviour for a probe has found."""
+QUESTION: Final = "/recovery/question"
+"""What a person is asked, as a `Wait` with its token; None while nobody is."""
+
+
+def board_key(place: str, name: str) -> str:
+    """Return where something of this name stands."""
+    return place + name.replace(".", "_")  # a dot would be an attribute
+
+
+def client_of(owner: Behaviour, *keys: str) -> Client:
+    """Return a client of a behaviour's own that may write these."""
+    client = owner.attach_blackboard_client(owner.name)
+    for key in keys:
+        client.register_key(key, access=Access.WRITE)
+    return client
+
+
+class Board:
+    """Writes what is believed to the blackboard; a belief that nobody has declared is in version 0."""
+
+    def __init__(self, owner: Behaviour, tracker: Tracker) -> None:
+        self._tracker = tracker
+        self._keys = {belief.name: board_key(BELIEFS, belief.name) for belief in tracker.problem().graph.beliefs}
+        self._client = client_of(owner, *self._keys.values())
+        self.write()
+
+    def write(self) -> None:
+        """Write the declarations in force."""
+        for belief, key in self._keys.items():
+            self._client.set(key, self._tracker.declaration(belief))
+
+
+class BeliefsToBlackboard(Behaviour):
+    """Writes what is believed to the blackboard: for every belief the declaration in force. Always SUCCESS."""
+
+    def __init__(self, name: str, tracker: Tracker) -> None:
+        super().__init__(name)
+        self.tracker = tracker
+        self._board = Board(self, tracker)
+
+    def update(self) -> Status:
+        """Write them."""
+        self._board.write()
+        return Status.SUCCESS
+
 
 Do = RunProbe | Perform
 About = Stop | Verify
@@ -28,29 +79,6 @@ About = Stop | Verify
 
 Say = Callable[[Callable[[], object]], None]
 """Has something said to a session, in a thread: its log may keep the caller waiting."""
-
-
-class Hands(Protocol):
-    """What does the acts of a session."""
-
-    @property
-    def moving(self) -> bool:
-        """Whether something may still move."""
-
-    def serve(self, session: Session, say: Say) -> None:
-        """Do the acts of this session from now on."""
-
-    def begin(self, request: Do) -> None:
-        """Begin an act, or go on with it; the same number is the same act."""
-
-    def halt(self, act: Act) -> None:
-        """Stop an act at once; what came of it is passed on when the session asks for it to be stopped."""
-
-    def attend(self, request: About) -> None:
-        """Stop or verify an act; may be called at any time, and from any thread."""
-
-    def poll(self) -> None:
-        """Pass on what has come meanwhile."""
 
 
 class Calls:
@@ -85,33 +113,29 @@ class Calls:
             self._say(partial(self._session.reply, request.act.done(), to=request.number))
         elif request.number not in self._begun:
             self._halting, self._halted = None, False
-            method = self._robot.measure if isinstance(request, RunProbe) else self._robot.perform
-            self._doing = self._answered(request, thought(partial(method, request.act), name=str(request.act)))
+            self._doing = self._answered(request, self._called(request))
 
     def halt(self, act: Act) -> None:
         """Have the robot stop an act, where it can."""
         with self._lock:
             if self.moving and not self._halted and isinstance(self._robot, Stoppable):
-                self._halting, self._halted = (act, thought(partial(self._robot.stop, act))), True
+                self._halting, self._halted = (act, in_a_thread(partial(self._robot.stop, act))), True
 
     def _stopped(self, act: Act) -> Future[Any]:
         """Have the robot stop an act, unless it does so already."""
         with self._lock:
             begun, self._halting, self._halted = self._halting, None, True
-            return begun[1] if begun and begun[0] == act else thought(partial(self._robot.stop, act))
+            return begun[1] if begun and begun[0] == act else in_a_thread(partial(self._robot.stop, act))
 
     def attend(self, request: About) -> None:
         """Have the robot stop or verify an act, where it can."""
         if request.number in self._begun:
             return
-        if isinstance(request, Verify):
-            able = isinstance(self._robot, Verifying)
-            method = self._robot.verify if able else lambda act: NoReceipt(CANNOT_VERIFY)
-            self._answered(request, thought(partial(method, request.act)))
-        elif isinstance(self._robot, Stoppable):
-            self._answered(request, self._stopped(request.act))
-        else:
-            self._answered(request, thought(lambda: NoReceipt(CANNOT_STOP)))
+        stops = isinstance(request, Stop) and isinstance(self._robot, Stoppable)
+        self._answered(request, self._stopped(request.act) if stops else self._called(request))
+
+    def _called(self, request: Do | About) -> Future[Any]:
+        return in_a_thread(partial(method_for(self._robot, request), request.act), name=str(request.act))
 
     def _answered(self, request: Do | About, answer: Future[Any]) -> Future[Any]:
         self._begun.add(request.number)
@@ -209,6 +233,10 @@ class Subtrees:
         self._say(partial(self._session.reply, receipt, to=request.number))
 
 
+Hands = Calls | Subtrees
+"""What does the acts of a session."""
+
+
 def check_complete(problem: Problem, acts: Mapping[str, Behaviour]) -> None:
     """Refuse behaviours that leave out something which a policy may decide to do."""
     graph = problem.graph
@@ -229,10 +257,3 @@ def check_complete(problem: Problem, acts: Mapping[str, Behaviour]) -> None:
 def redone(problem: Problem) -> set[str]:
     """Return the texts of the acts that do actions again."""
     return {f"{Redo.kind}: {action.name}" for action in problem.graph.actions}
-
-
-def thought(call: Callable[[], T], name: str | None = None) -> Future[T]:
-    """Call in a thread of its own."""
-    answer: Future[T] = Future()
-    threading.Thread(target=settled, args=(call, answer), name=name, daemon=True).start()
-    return answer

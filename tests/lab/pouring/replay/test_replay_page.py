@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 from tests.browser import browser, page_at, requests, said_wrong, until
 from tests.lab.pouring.replay.sample_recording import sample_recording, sample_story
 
-from aquamend.recovery.receipts import Charge, Receipt
+from aquamend.recovery.acts import Charge, Receipt
 from aquamend.story.page import story_html
 from aquamend.story.story import Believed, Choice, Kind, Moment, Option, Story, Update
 from aquamend_lab.pouring.replay.replay_page import replay_html, without_story

@@ -17,10 +17,8 @@ from aquamend.policies.decision_report import decision_report
 from aquamend.policies.policy import CertifyingPolicy
 from aquamend.recovery import Act, Charge, Ending, Judged, Measure, MemoryLog, Receipt, Recovery, Verdict, recovered
 from aquamend.recovery.events import Alarmed, Entry, Event
-from aquamend.story.believed import edges_of, likeliest, nodes_of, statements_of, update_of
-from aquamend.story.comparing import in_hindsight, needless
-from aquamend.story.of_decision import choice_of
-from aquamend.story.story import Hindsight, Kind, Moment, Story, Update
+from aquamend.story.of_decision import choice_of, edges_of, likeliest, nodes_of, statements_of, update_of
+from aquamend.story.story import Hindsight, Kind, Moment, Story, Update, in_hindsight, needless
 from aquamend.text import capital, percent
 from aquamend_lab.pouring.demonstration.phrases import (
     BELIEFS,

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from importlib.resources import files
 
-from aquamend.recovery.receipts import Receipt
+from aquamend.recovery.acts import Receipt
 from aquamend.story.page import page as filled_in
 from aquamend.story.story import Choice, Kind, Moment, Story, Update
 from aquamend.text import percent

@@ -19,31 +19,24 @@ from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
 from operator import attrgetter, xor
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
-from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownName, UsedName
-from aquamend.problem import Problem
+from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UsedName
+from aquamend.recovery import journal_file, seals
 from aquamend.recovery.clock import EARLIEST, LATEST
-from aquamend.recovery.events import (
-    Alarmed,
-    Entry,
-    Event,
-)
+from aquamend.recovery.events import Alarmed, Entry, Event
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.log import journal_file, seals
-from aquamend.recovery.log.seals import Mark
-from aquamend.recovery.log.stored import (
+from aquamend.recovery.log import (
     READ_AT_ONCE,
-    Problems,
     SessionLine,
+    SqlStore,
     Status,
     cost_after,
     digest_of,
     status_after,
     storable,
 )
-from aquamend.recovery.plain import event_from_data, from_json
+from aquamend.recovery.seals import Mark
 
 
 @dataclass(slots=True)
@@ -96,14 +89,14 @@ _SESSIONS = f"SELECT mark.mark, {', '.join(f'sessions.{name}' for name in _COLUM
 """What is asked of the database at one moment: the mark of all, and sessions; None in their place if there are none."""
 
 
-class Journal:
+class Journal(SqlStore):
     """A log of sessions in a file; the file is made if there is none."""
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False, timeout_s: float = 30.0) -> None:
         """Open a journal; ``timeout_s`` is how long to wait while somebody else writes."""
-        self.path, self.read_only, self.timeout_s = Path(path), read_only, timeout_s
+        super().__init__(Path(path), read_only=read_only)
+        self.path, self.timeout_s = Path(path), timeout_s
         self._lock = threading.RLock()
-        self._problems = Problems()
         self._connection: sqlite3.Connection | None = None
         self._process = 0
         self._left_behind: list[sqlite3.Connection] = []
@@ -125,19 +118,6 @@ class Journal:
             raise BadJournal(path, "there is no such file", "check the path")
         return cls(path, read_only=read_only)
 
-    @property
-    def place(self) -> str:
-        """Where it is, in words."""
-        return str(self.path)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
         """Close the file; nothing is lost without it."""
         with self._lock:
@@ -150,7 +130,7 @@ class Journal:
         """Add events behind number ``after`` of a session, all or none, and have them on disk."""
         if not events:
             return
-        texts, problem = self._problems.texts(session, after, events)
+        texts, problem = self._texts(session, after, events)
         when = time.time() if at is None else float(at)
         with self._lock:
             with self._transaction() as connection:
@@ -206,8 +186,7 @@ class Journal:
         mark, row = self._found(session)
         if row is None:
             raise self._unknown(session)
-        if not (force or Status(row.status).ended):
-            raise AquaMendError(f"session {session!r} has not ended ({row.status}); resume it, or delete it by force")
+        self._may_delete(session, row.status, force)
         return mark, row
 
     # Writing.
@@ -281,8 +260,7 @@ class Journal:
     def _writing(self) -> sqlite3.Connection:
         if self._closed:
             raise BadJournal(self.path, "is closed", "open it again")
-        if self.read_only:
-            raise BadJournal(self.path, "was opened to read only", "open it to write")
+        self._must_write()
         if self._connection is None or self._process != os.getpid():
             # A connection must not be used, nor even closed, on the other side of a fork.
             self._left_behind += [] if self._connection is None else [self._connection]
@@ -378,7 +356,7 @@ class Journal:
                 seal = _seal(seal, session, number, when, text)
                 if found != number or own != seal or not isinstance(text, str) or not _is_time(when):
                     raise self._broken(row, f"event {number} of session {session!r} is not what was written")
-                yield Entry(number, when, self._event(row, number, text))
+                yield Entry(number, when, self._event(session, number, text, partial(self._broken, row)))
         if number == row.events and seal != row.seal:
             raise self._broken(row, f"session {session!r} does not end as was written")
 
@@ -394,36 +372,6 @@ class Journal:
     def _rows(self, key: int, first: int, until: int) -> list[Any]:
         sql = "SELECT number, time, data, seal FROM events WHERE session = ? AND number BETWEEN ? AND ? ORDER BY number"
         return self._query(sql, key, first, until)
-
-    def _event(self, row: _Row, number: int, text: str) -> Event:
-        with self._sound(row, number):
-            data = from_json(text)
-        digest = data.get("problem") if isinstance(data, dict) else None
-        problem = self._problem(row, digest) if isinstance(digest, str) else None
-        with self._sound(row, number):
-            return event_from_data(data, problem=problem)
-
-    @contextmanager
-    def _sound(self, row: _Row, number: int) -> Iterator[None]:
-        try:
-            yield
-        except AquaMendError as error:
-            raise self._damaged(f"event {number} of session {row.name!r}: {error}") from error
-
-    def _problem(self, row: _Row, digest: str) -> Problem:
-        if (known := self._problems.known(digest)) is not None:
-            return known
-        for (text,) in self._query("SELECT data FROM problems WHERE digest = ?", storable(digest)):
-            if isinstance(text, str) and digest_of(text) == digest:
-                return self._problems.of(digest, text)
-        raise self._broken(row, f"the problem {digest[:12]} is not what was written")
-
-    def _unknown(self, session: str) -> UnknownName:
-        names = self._query("SELECT name FROM sessions ORDER BY id DESC LIMIT 21")
-        return UnknownName("session", str(session), [str(name) for (name,) in names])
-
-    def _damaged(self, what: str) -> BadJournal:
-        return BadJournal(self.path, f"is damaged ({what})", "restore it from a copy")
 
 
 def _hash(columns: tuple[Any, ...]) -> int:

@@ -14,12 +14,11 @@ from tests.waiting import PATIENCE_S
 
 from aquamend import InformationState, load_problem
 from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownName, UsedName
-from aquamend.recovery import Instant, Journal, MemoryLog, Rules, Status, followed
+from aquamend.recovery import Instant, Journal, MemoryLog, Rules, Status, followed, journal_file, seals
 from aquamend.recovery.events import Alarmed, Ended, Ending, Resumed
-from aquamend.recovery.log import journal_file, seals
-from aquamend.recovery.log.seals import Mark, beside
+from aquamend.recovery.seals import Mark, beside
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from aquamend.errors import BadJournal
-from aquamend.recovery.log import seals
-from aquamend.recovery.log.seals import Mark
+from aquamend.recovery import seals
+from aquamend.recovery.seals import Mark
 
 APPLICATION_ID = 0x41714D64
 """What the header of every journal says ("AqMd"), so that no other program's file is taken for one."""

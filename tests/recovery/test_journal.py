@@ -34,10 +34,10 @@ from aquamend.recovery import (
     resume,
 )
 from aquamend.recovery.events import Alarmed, Resumed
-from aquamend.recovery.log.seals import beside
 from aquamend.recovery.plain import event_to_data
+from aquamend.recovery.seals import beside
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 NOBODY = 65534
 
 
