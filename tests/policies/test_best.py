@@ -32,7 +32,7 @@ from aquamend import (
 from aquamend.files import parse_problem
 from aquamend.planning.kept_plan import WORK
 from aquamend.policies import DEFAULT, AquaMend, Best, Exact, Policy, evaluate, policy_named
-from aquamend.policies.sampling import paired_difference, sampled_value
+from aquamend.policies.evaluation import paired_difference, sampled_value
 
 LITTLE = (0.0, 1e6, 1e7)
 """Work with which no table is made: at the alarm alone, for a search of one round, and for some."""

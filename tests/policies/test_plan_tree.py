@@ -16,8 +16,8 @@ from aquamend.codec import dump, load
 from aquamend.files import parse_problem
 from aquamend.planning.limits import progress
 from aquamend.policies import evaluate, policy_named
+from aquamend.policies.evaluation import sampled_value
 from aquamend.policies.plan_tree import PlanLimits, PlanTree, TwoPlans, plan_tree, two_plans
-from aquamend.policies.sampling import sampled_value
 from aquamend.story.plan_drawing import mermaid_plan, print_two_plans
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

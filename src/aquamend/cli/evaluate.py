@@ -94,7 +94,7 @@ def _known(texts: list[str], refusals: Refusals) -> list[str]:
 def _evaluated(state: InformationState, name: str, deadline: float | None, episodes: int) -> Evaluation:
     from aquamend.policies import Exact, policy_named
     from aquamend.policies import evaluate as evaluated
-    from aquamend.policies.sampling import sampled_value
+    from aquamend.policies.evaluation import sampled_value
 
     policy = policy_named(name)
     try:
@@ -108,7 +108,7 @@ def _evaluated(state: InformationState, name: str, deadline: float | None, episo
 
 def _as_data(file: str, name: str, found: Evaluation) -> dict[str, Any]:
     from aquamend.codec import json_number
-    from aquamend.policies.sampling import SampledEvaluation
+    from aquamend.policies.evaluation import SampledEvaluation
 
     data: dict[str, Any] = {
         "file": file,

@@ -24,8 +24,7 @@ from aquamend.files import parse_problem, read_problem
 from aquamend.files.decision_format import decision_json
 from aquamend.lint import findings
 from aquamend.policies import Policy
-from aquamend.policies.alternatives import alternatives, weighed
-from aquamend.policies.decision_report import decision_report
+from aquamend.policies.decision_report import alternatives, decision_report, weighed
 from aquamend.policies.plan_tree import PlanLimits, PlanTree, plan_tree, two_plans
 from aquamend.policies.registry import registered
 from aquamend.problem import Problem

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from aquamend.belief import InformationState
 from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import Reprobe, Step
-from aquamend.policies.alternatives import alternatives, answers_to
-from aquamend.policies.decision_report import DecisionReport, decision_report
+from aquamend.policies.decision_report import DecisionReport, alternatives, answers_to, decision_report
 from aquamend.policies.policy import Description
 from aquamend.policies.registry import POLICIES
 from aquamend.story.believed import alarm_updates, edges_of, likeliest, nodes_of, statements_of
