@@ -128,7 +128,7 @@ def _records(records: Path | None, journal: Path | None, labels: Path | None) ->
 
 
 def _labels(path: Path) -> dict[str, str]:
-    from aquamend.learning.past_alarms import read_labels
+    from aquamend.learning.record_files import read_labels
 
     return read_labels(path)
 

@@ -18,10 +18,8 @@ from aquamend.errors import meant
 from aquamend.learning.estimates import shares
 from aquamend.learning.happened import Happened, Monitor
 from aquamend.learning.learning_run import FEW, InOrder, Work
-from aquamend.learning.mixtures import Part
 from aquamend.learning.past_alarms import LARGEST, MISSING, Reading
-from aquamend.learning.readings import DIGITS, Law, learned_readings, parts_of
-from aquamend.learning.units import mixed_units
+from aquamend.learning.readings import DIGITS, Law, Part, learned_readings, mixed_units, parts_of
 from aquamend.problem import Problem
 from aquamend.problem.building.independent_causes import LEAK
 from aquamend.problem.building.truth_following import FollowedTruth, belief_followed
@@ -127,10 +125,8 @@ def _noisy_or(work: Work, probe: str, kernel: dict[str, Any], said: Sequence[Sai
         found = fit.monitor(0, k, own)
         kernel["noisy_or"][name] = work.note(f"kernels.{probe}.noisy_or.{name}", found, kernel["noisy_or"][name])
         work.warn_few(own, f"probe {probe!r} under {name!r}")
-        if found.high - found.low > 0.6 and own:
-            place = f"kernels.{probe}.noisy_or.{name}"
-            said_of = f"the records hardly tell {place}: anything from {found.low:.2g} to {found.high:.2g} fits them"
-            work.warnings.append(said_of)
+        if own:
+            work.warn_wide(f"kernels.{probe}.noisy_or.{name}", found)
 
 
 def _value_of(work: Work, probe: str, kernel: dict[str, Any], said: Sequence[Said], problem: Problem) -> None:

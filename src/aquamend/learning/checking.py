@@ -17,13 +17,12 @@ from aquamend.decision.steps import Decision, RollBack
 from aquamend.decision.terminal import best_terminal, price
 from aquamend.errors import AquaMendError, IllegalProbe
 from aquamend.files import parse_problem
-from aquamend.learning.fitting import learned
-from aquamend.learning.learned_spreads import as_declared
-from aquamend.learning.past_alarms import Record, by_time, causes_in, day_of
-from aquamend.learning.probability_scores import (
+from aquamend.learning.estimates import (
     ProbabilityQuality,
     probability_quality,
 )
+from aquamend.learning.fitting import as_declared, learned
+from aquamend.learning.past_alarms import Record, by_time, causes_in, day_of
 from aquamend.learning.readings import Law
 from aquamend.problem import Problem
 from aquamend.problem.model.ages import Ages

@@ -28,11 +28,9 @@ from aquamend.decision.terminal import best_terminal
 from aquamend.errors import AquaMendError, BadArgument, MissingLibrary, UnknownName
 from aquamend.files import parse_problem
 from aquamend.learning.checking import held_back
-from aquamend.learning.estimates import STRENGTH, Estimate
-from aquamend.learning.fitting import work_on
-from aquamend.learning.learning_run import InOrder, Work
+from aquamend.learning.estimates import STRENGTH, Estimate, brier, expected_calibration_error
+from aquamend.learning.learning_run import InOrder, Work, in_file_form, work_on
 from aquamend.learning.past_alarms import LARGEST, MISSING, Faults, InvalidRecords, Record
-from aquamend.learning.probability_scores import brier, expected_calibration_error
 from aquamend.problem import Problem
 from aquamend.problem.building.independent_causes import LEAK
 
@@ -227,8 +225,6 @@ def _with_rules(data: Mapping[str, Any], name: str, rules: Mapping[str, Any]) ->
 
 
 def _written(data: dict[str, Any], name: str, chosen: Threshold) -> dict[str, Any]:
-    from aquamend.learning.fitting import in_file_form
-
     numbers = {rule: float(f"{e.value:.{DIGITS}g}") for rule, e in chosen.rings.items()}
     return in_file_form(_with_rules(data, name, numbers))
 
@@ -379,8 +375,6 @@ def _priced(setting: _Setting, at: float, rings: Mapping[str, Estimate], numbers
 
 def _after(setting: _Setting, numbers: Mapping[str, float]) -> float:
     """Return the expected loss once the alarm has rung, by what is best one probe ahead."""
-    from aquamend.learning.fitting import in_file_form
-
     problem = parse_problem(in_file_form(_with_rules(setting.data, setting.name, numbers)))
     state = InformationState.alarmed(problem, (setting.name,) if setting.name else None)
     return min(best_terminal(state).loss, float(probe_values(state).expected_loss.min(initial=math.inf)))
