@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.waiting import PATIENCE_S
 
-from aquamend.codec.plain_text import data_at
+from aquamend.codec.plain_data import data_at
 from aquamend.files import format as file_format
 from aquamend.files import problem_schema
 
@@ -183,10 +183,10 @@ class Constant:
     def faults(self, where, names): return ()
 
 kernels.KERNELS = (*kernels.KERNELS, Constant)
-for name in ("format", "draft", "writer", "reader"):
+for name in ("format", "draft", "problem_file"):
     importlib.reload(importlib.import_module(f"aquamend.files.{name}"))
-from aquamend.files.reader import parse_problem
-from aquamend.files.writer import problem_to_data
+from aquamend.files.problem_file import parse_problem
+from aquamend.files.problem_file import problem_to_data
 
 data = {
     "format": "aquamend-problem/1",

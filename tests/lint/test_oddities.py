@@ -18,7 +18,7 @@ from aquamend import (
     Problem,
     RecoveryGraph,
 )  # fmt: skip
-from aquamend.codec.plain_text import yaml_data
+from aquamend.codec.plain_data import yaml_data
 from aquamend.files import parse_problem
 from aquamend.files.template import Outline, template
 from aquamend.lint import findings

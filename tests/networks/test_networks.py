@@ -15,7 +15,7 @@ from aquamend import AquaMend, InformationState, load_problem
 from aquamend.cli.main import app
 from aquamend.errors import AquaMendError, InvalidProblem, UnknownName
 from aquamend.networks import Network, imported, load_network, read_roles, suggested
-from aquamend.networks.table_rules import as_noisy_or, as_rules
+from aquamend.networks.network_problem import as_noisy_or, as_rules
 
 pyagrum = pytest.importorskip("pyagrum")
 

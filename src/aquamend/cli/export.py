@@ -77,8 +77,7 @@ def export(
 
 
 def _text(file: str, state: InformationState, language: ExportFormat, discount: float) -> str:
-    from aquamend.files.export.pomdp import pomdp_of
-    from aquamend.files.export.pomdp_text import pomdp_text
+    from aquamend.files.pomdp import pomdp_of, pomdp_text
 
     match language:
         case ExportFormat.POMDP:

@@ -43,7 +43,7 @@ def graph(
 
     Draw it with `aquamend graph FILE | dot -Tsvg > graph.svg`, or paste the Mermaid text into Markdown.
     """
-    from aquamend.files.export.graph_text import marked_graph
+    from aquamend.files.graph_text import marked_graph
     from aquamend.policies.decision_report import carried_out
 
     monitors = MonitorsSaid(alarm, silent, no_alarm, before)

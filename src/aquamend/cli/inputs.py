@@ -61,7 +61,7 @@ _NUMBER = re.compile(r"\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?", re.IGNORECASE)
 
 
 def _standard_input() -> str:
-    from aquamend.codec.plain_text import MAX_BYTES, decoded
+    from aquamend.codec.plain_data import MAX_BYTES, decoded
 
     raw = sys.stdin.buffer.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
@@ -130,7 +130,7 @@ class BadMonitors(AquaMendError, ValueError):
 
 def template_in(file: str) -> dict[str, Any]:
     """Return the problem in a file as plain data to write numbers into, once it is known to be sound."""
-    from aquamend.codec.plain_text import data_at
+    from aquamend.codec.plain_data import data_at
     from aquamend.files import load_problem
 
     load_problem(file)  # which says of every fault where it stands

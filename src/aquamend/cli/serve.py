@@ -64,7 +64,7 @@ def serve(
     with refusing("aquamend serve") as refusals:
         import logging
 
-        from aquamend.codec.plain_text import text_at
+        from aquamend.codec.plain_data import text_at
         from aquamend.files import load_problem
         from aquamend.serve.running import Place, run_service
         from aquamend.serve.service import ServiceLimits

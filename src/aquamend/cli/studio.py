@@ -120,7 +120,7 @@ def _beside(store: str) -> Path | None:
 
 
 def _text(what: str | None) -> str:
-    from aquamend.codec.plain_text import text_at
+    from aquamend.codec.plain_data import text_at
     from aquamend.files.template import Outline, template
 
     return template(Outline()) if what is None else text_at(what)

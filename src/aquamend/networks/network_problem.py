@@ -8,7 +8,7 @@ known, and combinations of more causes than may come together.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations as pairs
@@ -19,11 +19,11 @@ import numpy as np
 
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState
+from aquamend.errors import AquaMendError
 from aquamend.files import parse_problem
 from aquamend.files.format import FORMAT
 from aquamend.networks.network import Network, library, read_by_library
 from aquamend.networks.roles import Roles, guessed
-from aquamend.networks.table_rules import DEFAULT, as_noisy_or, as_rules
 from aquamend.problem import Problem
 from aquamend.problem.building.root_causes import combinations
 
@@ -35,6 +35,13 @@ MOST_DEPENDENT = 0.05
 """By how much a guessed test may depend on another, all causes known."""
 NOTEWORTHY = 1e-6
 """What two tests may depend on each other without being mentioned."""
+SAME = 1e-12
+"""Numbers that differ by less are one."""
+MOST_RULES = 20_000
+DEFAULT = "default"
+
+Literal = tuple[str, Bools]
+"""A word of a condition, and under which settings it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +189,7 @@ class _Maker:
         several = len(self.faults(node)) > 1
         return f"{clean(node)}={clean(self.network.states[node][state])}" if several else clean(node)
 
-    def settings(self, nodes: Sequence[str], most: int) -> tuple[Indices, list[tuple[str, Bools]]]:
+    def settings(self, nodes: Sequence[str], most: int) -> tuple[Indices, list[Literal]]:
         """Return the states of these causes, so many of them at fault at most, and under which each word holds."""
         faults = [self.faults(node) for node in nodes]
         present = combinations([len(own) for own in faults], most)
@@ -196,7 +203,7 @@ class _Maker:
             words += [(self.word(node, state), present[:, k] == i) for i, state in enumerate(own, start=1)]
         return states, words
 
-    def table(self, node: str, evidence: Sequence[str], most: int) -> tuple[Floats, list[tuple[str, Bools]]]:
+    def table(self, node: str, evidence: Sequence[str], most: int) -> tuple[Floats, list[Literal]]:
         """Return P(node | causes) for every possible setting of those that decide it, and the words for these."""
         own = self.network.deciding(node, evidence)
         states, words = self.settings(own, most)
@@ -246,7 +253,7 @@ class _Maker:
             return {"outcomes": outcomes, "likelihood": {DEFAULT: rules[0][1]}}
         return {"outcomes": outcomes, "likelihood": [[condition, row] for condition, row in rules]}
 
-    def _alone(self, words: Sequence[tuple[str, Bools]]) -> list[tuple[str, Bools]]:
+    def _alone(self, words: Sequence[Literal]) -> list[Literal]:
         """Return the words that do not hold where another one does for the same cause: those of states."""
         several = {clean(node) for node in self.causes if len(self.faults(node)) > 1}
         return [(word, holds) for word, holds in words if word not in several]
@@ -266,3 +273,73 @@ class _Maker:
         joint = joint[np.isfinite(joint).all(axis=(1, 2))]
         apart = joint.sum(axis=2)[:, :, None] * joint.sum(axis=1)[:, None, :]
         return float(np.abs(joint - apart).max(initial=0.0))
+
+
+# A table with a row for every setting of causes, written as few rules: the first that holds decides.
+#
+# The table is split by one state of a cause after the other, each time by the one that tells most about which row it is
+# (in bits), until all rows are the same. What holds where a state is present comes first, so that the rules for the
+# rest need not say that it is absent: each rule names only what is present.
+
+
+def as_rules(rows: Floats, words: Sequence[Literal], what: str) -> list[tuple[str, list[float]]]:
+    """Return conditions with rows, shape ``(n_settings, width)``, in order; ``what`` is named if they are too many."""
+    _, label = np.unique(np.round(rows / SAME), axis=0, return_inverse=True)
+    first = np.unique(label, return_index=True)[1]
+    found = []
+    for path, of in _split(label.reshape(-1), words, np.arange(len(rows)), ()):
+        found.append((" & ".join(path) or DEFAULT, [float(f"{p:.15g}") for p in rows[first[of]].tolist()]))
+        if len(found) > MOST_RULES:
+            said = f"what {what} says of its causes takes more than {MOST_RULES:,} rules"
+            raise AquaMendError(f"{said}; take fewer causes, let fewer come together, or leave it out")
+    return found
+
+
+def _split(
+    label: Indices, words: Sequence[Literal], among: Indices, path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], int]]:
+    own = label[among]
+    if (own == own[0]).all():
+        yield path, int(own[0])
+        return
+    best, least = None, np.inf
+    for k, (_, holds) in enumerate(words):
+        here = holds[among]
+        if here.any() and not here.all():
+            left = _bits(own[here]) + _bits(own[~here])
+            if left < least:
+                best, least = k, left
+    if best is None:
+        raise AquaMendError("two settings of the causes that no word tells apart have different rows")
+    word, holds = words[best]
+    here = holds[among]
+    yield from _split(label, words, among[here], (*path, word))
+    yield from _split(label, words, among[~here], path)
+
+
+def _bits(label: Indices) -> float:
+    """Return how much is left to be said of which label each entry has."""
+    counts = np.bincount(label)
+    counts = counts[counts > 0]
+    return float(-(counts * np.log(counts / len(label))).sum())
+
+
+def as_noisy_or(present: Floats, words: Sequence[Literal]) -> dict[str, float] | None:
+    """Return the numbers of a noisy-or, with its leak; None where a probability, one for each setting, is none.
+
+    1 − p(s) = (1 − leak) Π (1 − number) over what is present: so each number follows from the settings with one alone.
+    """
+    count = np.sum([holds for _, holds in words], axis=0)
+    if not (count == 0).any():
+        return None
+    stays = 1.0 - present
+    leak, none = float(present[np.flatnonzero(count == 0)[0]]), float(stays[np.flatnonzero(count == 0)[0]])
+    numbers, expected = {"leak": leak}, np.full(len(present), none)
+    for word, holds in words:
+        alone = np.flatnonzero(holds & (count == 1))
+        if not len(alone) or none <= 0.0 or stays[alone[0]] > none + SAME:
+            return None
+        factor = float(stays[alone[0]]) / none
+        numbers[word] = max(0.0, 1.0 - factor)
+        expected = np.where(holds, expected * factor, expected)
+    return numbers if np.abs(expected - stays).max() <= 1e-9 else None
