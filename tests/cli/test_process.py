@@ -40,7 +40,7 @@ def test_a_decision_as_json_loads_nothing_that_it_does_not_use(lid):
     parts = {"decision.sensitivity", "lint", "recovery", "story", "learning", "testing"}
     assert not loaded & {f"aquamend.{part}" for part in parts}
     assert "aquamend.cli.decide" in loaded
-    assert not loaded & {"aquamend.cli.session", "aquamend.cli.evaluate", "aquamend_lab"}
+    assert not loaded & {"aquamend.cli.session", "aquamend.cli.learn", "aquamend_lab"}
     assert len(loaded) < 500  # 565 before this was looked at, 400 after
 
 

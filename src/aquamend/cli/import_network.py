@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aquamend.cli.command import Command
+from aquamend.cli import Command
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text, refusing, write_text
 from aquamend.errors import AquaMendError

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Annotated
@@ -14,7 +14,8 @@ from typing import Annotated
 import typer
 
 import aquamend.cli
-from aquamend.cli.command import Command, added_commands
+from aquamend import plugins
+from aquamend.cli import Command
 
 FIRST = (
     "decide",
@@ -45,6 +46,13 @@ def own_commands(asked: Sequence[str] = ()) -> dict[str, Command]:
         found |= getattr(import_module(f"aquamend.cli.{name}"), "COMMANDS", {})
     rank = {name: place for place, name in enumerate(FIRST)}
     return dict(sorted(found.items(), key=lambda item: (rank.get(item[0], len(FIRST)), item[0])))
+
+
+def added_commands(taken: Collection[str]) -> dict[str, Command]:
+    """Return the commands of installed packages by name; none takes a name that is taken."""
+    return {
+        name: plugins.found_at(place) for name, place in plugins.added(plugins.COMMANDS).items() if name not in taken
+    }
 
 
 def program(commands: Mapping[str, Command]) -> typer.Typer:

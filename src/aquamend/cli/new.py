@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aquamend.cli.command import Command
+from aquamend.cli import Command
 from aquamend.cli.output import refusing, write_text
 from aquamend.errors import AquaMendError
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aquamend.cli.command import Command
+from aquamend.cli import Command
 from aquamend.cli.options import INTERRUPTED, AsJson, PageFile, PolicyName, StoryFile, a_finite_number
 from aquamend.cli.output import print_json, print_text, refusing, write_story, write_text
 from aquamend.errors import AquaMendError, BadJournal
