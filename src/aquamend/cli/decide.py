@@ -145,7 +145,7 @@ def _settings(policy: object) -> set[str]:
 def _safety_data(report: DecisionReport, policy: Policy) -> dict[str, Any]:
     """Return what a robust policy is safe against, and at which price."""
     from aquamend.codec import json_number
-    from aquamend.policies.robust import Robust
+    from aquamend.policies.myopic import Robust
 
     if not isinstance(policy, Robust):
         return {}
@@ -155,7 +155,7 @@ def _safety_data(report: DecisionReport, policy: Policy) -> dict[str, Any]:
 
 
 def _safety_text(report: DecisionReport, policy: Policy) -> str:
-    from aquamend.policies.robust import Robust
+    from aquamend.policies.myopic import Robust
     from aquamend.text import quantity
 
     if not isinstance(policy, Robust):

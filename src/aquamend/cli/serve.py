@@ -205,8 +205,8 @@ def _is_journal(path: Path) -> bool:
 
 def _text(what: str | None) -> tuple[str, str]:
     """Return the text of a problem and what to call its file: of the one named, or of one to begin with."""
+    from aquamend.cli.new import Outline, template
     from aquamend.codec.plain_data import text_at
-    from aquamend.files.template import Outline, template
 
     return (template(Outline()), "a problem to begin with") if what is None else (text_at(what), what)
 

@@ -13,8 +13,7 @@ from aquamend.codec import UNREAD, FaultReport, key_of, place
 from aquamend.codec.forms import number_in
 from aquamend.codec.plain_data import WrittenFloat
 from aquamend.errors import Fault, InvalidProblem
-from aquamend.files.format import ProblemFile, Restarting, TimedAction, WrittenCause, WrittenPlan, sections
-from aquamend.files.written import Written
+from aquamend.files.format import ProblemFile, Restarting, TimedAction, Written, WrittenCause, WrittenPlan, sections
 from aquamend.problem import RESTART, Plan, Problem
 from aquamend.problem.building.ageing import may_have_come
 from aquamend.problem.building.compensations import Compensation, with_compensations

@@ -16,8 +16,17 @@ from aquamend.codec.fault_list import place
 from aquamend.codec.plain_data import data_of, text_at
 from aquamend.errors import AquaMendError, Fault, InvalidProblem, UnknownCondition
 from aquamend.files.draft import Draft
-from aquamend.files.format import FORMAT, ProblemFile, sections
-from aquamend.files.written import SAME, Written, listed_plan, listed_restart, same_plan, with_listed_kernels
+from aquamend.files.format import (
+    FORMAT,
+    SAME,
+    ProblemFile,
+    Written,
+    listed_plan,
+    listed_restart,
+    same_plan,
+    sections,
+    with_listed_kernels,
+)
 from aquamend.problem import Plan, Problem
 from aquamend.problem.building.independent_causes import noisy_or
 from aquamend.problem.building.rule_tables import vocabulary_of
