@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from aquamend.belief import InformationState, Observation
-from aquamend.codec.plain_data import data_at
+from aquamend.codec.plain_text import data_at
 from aquamend.decision.steps import Reprobe
 from aquamend.decision.terminal import best_terminal
 from aquamend.files import parse_problem

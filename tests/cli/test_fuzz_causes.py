@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aquamend.codec.plain_data import data_at
+from aquamend.codec.plain_text import data_at
 
 AGENT = data_at(Path(__file__).parents[2] / "examples" / "worked" / "agent.yaml")
 JUNK = [None, True, 0, 1, -1, 0.5, 1e-300, 1e100, "inf", "", "default", "nothing", "a & b", "not x", "=", "|", [], {}]

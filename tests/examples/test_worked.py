@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aquamend import AquaMend, InformationState, Reprobe, best_terminal, load_problem
-from aquamend.codec.plain_data import data_at
+from aquamend.codec.plain_text import data_at
 from aquamend.decision import probe_values
 from aquamend.lint import findings
 from aquamend.problem.building import effect_of_left_out

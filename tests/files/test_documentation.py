@@ -13,7 +13,7 @@ import pytest
 import aquamend.lint
 from aquamend.belief import InformationState, Observation
 from aquamend.codec.annotations import entries
-from aquamend.codec.plain_data import data_at, yaml_data
+from aquamend.codec.plain_text import data_at, yaml_data
 from aquamend.decision import Continue, Reprobe, best_terminal, price
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.terminal import correction, may_be_kept

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aquamend.codec.plain_data import json_data, yaml_data
+from aquamend.codec.plain_text import json_data, yaml_data
 from aquamend.errors import InvalidProblem
 from aquamend.files import parse_problem
 from aquamend.problem import Problem

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from aquamend.codec import plain_data
+from aquamend.codec import plain_text
 from aquamend.errors import InvalidProblem
 from aquamend.files import load_problem
 
@@ -49,7 +49,7 @@ def test_a_file_that_may_not_be_read_is_a_fault(tmp_path):
 def test_a_giant_file_is_refused_unread(tmp_path):
     path = tmp_path / "giant.json"
     with path.open("wb") as file:
-        file.truncate(plain_data.MAX_BYTES + 1)
+        file.truncate(plain_text.MAX_BYTES + 1)
     assert "larger than 256 MB" in refused(path)
 
 
@@ -173,7 +173,7 @@ def test_aliases_repeat_what_they_stand_for(tmp_path):
 
 
 def test_quoted_and_tagged_text_stays_text():
-    data = plain_data.yaml_data("a: '1'\nb: \"true\"\nc: !!str 2\nd: ! 3\n'<<': |\n  4\n")
+    data = plain_text.yaml_data("a: '1'\nb: \"true\"\nc: !!str 2\nd: ! 3\n'<<': |\n  4\n")
     assert data == {"a": "1", "b": "true", "c": "2", "d": "3", "<<": "4\n"}
 
 

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aquamend.codec.plain_data import core_scalar, json_data, yaml_data
+from aquamend.codec.plain_text import core_scalar, json_data, yaml_data
 from aquamend.files import load_problem, parse_problem, problem_to_data
 from aquamend.files.problem_file import fully_listed
 from aquamend.problem import Plan, Problem

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.waiting import PATIENCE_S
 
-from aquamend.codec.plain_data import data_at
+from aquamend.codec.plain_text import data_at
 from aquamend.files import format as file_format
 from aquamend.files import problem_schema
 

@@ -16,7 +16,7 @@ from tests.reference import generator
 from tests.tiers import cases
 
 from aquamend import InformationState, best_terminal, policy_named
-from aquamend.codec.plain_data import data_at, json_data, yaml_data
+from aquamend.codec.plain_text import data_at, json_data, yaml_data
 from aquamend.files import load_problem, parse_problem, problem_to_data
 from aquamend.files.decision_format import decision_json
 from aquamend.files.problem_file import fully_listed

@@ -19,7 +19,7 @@ from aquamend import (
     RecoveryGraph,
 )  # fmt: skip
 from aquamend.cli.new import Outline, template
-from aquamend.codec.plain_data import yaml_data
+from aquamend.codec.plain_text import yaml_data
 from aquamend.files import parse_problem
 from aquamend.lint import findings
 

@@ -158,7 +158,7 @@ def ages_of(written: Sequence[str]) -> Ages:
 
 
 def _standard_input() -> str:
-    from aquamend.codec.plain_data import MAX_BYTES, decoded
+    from aquamend.codec.plain_text import MAX_BYTES, decoded
 
     raw = sys.stdin.buffer.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
@@ -232,7 +232,7 @@ def situation(
 
 def template_in(file: str) -> dict[str, Any]:
     """Return the problem in a file as plain data to write numbers into, once it is known to be sound."""
-    from aquamend.codec.plain_data import data_at
+    from aquamend.codec.plain_text import data_at
     from aquamend.files import load_problem
 
     load_problem(file)  # which says of every fault where it stands

@@ -81,7 +81,7 @@ def serve(
     with refusing("aquamend serve") as refusals:
         import logging
 
-        from aquamend.codec.plain_data import text_at
+        from aquamend.codec.plain_text import text_at
         from aquamend.files import load_problem
         from aquamend.serve.running import Place, run_service
         from aquamend.serve.service import ServiceLimits
@@ -206,7 +206,7 @@ def _is_journal(path: Path) -> bool:
 def _text(what: str | None) -> tuple[str, str]:
     """Return the text of a problem and what to call its file: of the one named, or of one to begin with."""
     from aquamend.cli.new import Outline, template
-    from aquamend.codec.plain_data import text_at
+    from aquamend.codec.plain_text import text_at
 
     return (template(Outline()), "a problem to begin with") if what is None else (text_at(what), what)
 

@@ -13,7 +13,7 @@ import numpy as np
 from aquamend.caching import computed_once
 from aquamend.codec import UNREAD, FaultReport, form_of, write
 from aquamend.codec.fault_list import place
-from aquamend.codec.plain_data import data_of, text_at
+from aquamend.codec.plain_text import data_of, text_at
 from aquamend.errors import AquaMendError, Fault, InvalidProblem, UnknownCondition
 from aquamend.files.draft import Draft
 from aquamend.files.format import (

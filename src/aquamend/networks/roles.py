@@ -98,7 +98,7 @@ def _usual(network: Network, root: str) -> str:
 
 def read_roles(path: Path, network: Network) -> Roles:
     """Return the roles that a file gives; ``InvalidProblem`` with every fault in it."""
-    from aquamend.codec.plain_data import data_at
+    from aquamend.codec.plain_text import data_at
 
     report = FaultReport(nulls=True)
     roles: Any = form_of(Roles).read(data_at(path), "", report)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.tiers import cases
 
 from aquamend.codec import FirstThatHolds
-from aquamend.codec.plain_data import yaml_data
+from aquamend.codec.plain_text import yaml_data
 from aquamend.errors import InvalidProblem, UnknownCondition
 from aquamend.problem.building import Vocabulary, table
 from aquamend.problem.building.rules import resolved

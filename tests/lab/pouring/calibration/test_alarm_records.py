@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.lab.pouring.calibration.records import record
 
-from aquamend.codec.plain_data import data_at
+from aquamend.codec.plain_text import data_at
 from aquamend.files import parse_problem
 from aquamend.learning import calibration_of, learned
 from aquamend.learning.checking import state_after
