@@ -76,9 +76,9 @@ def import_network(
         found = load_network(network)
         own = _roles(found, symptom, cause, test, repair, together, roles)
         if write_roles is not None:
-            from aquamend.networks.roles import written
+            from aquamend.codec import write
 
-            write_text(write_roles, _as_yaml(written(own)))
+            write_text(write_roles, _as_yaml(write(own, complete=True)))
         made = imported(found, own)
         differences = made.differences(network)
         _deliver(made, differences, out, as_json)
@@ -96,7 +96,7 @@ def _roles(
     from dataclasses import replace
 
     from aquamend.networks import read_roles, suggested
-    from aquamend.networks.roles import CauseRole, checked_roles, with_together
+    from aquamend.networks.network_problem import CauseRole, checked_roles, with_together
 
     if roles_file is not None:
         if symptom or cause or test or repair or together:
@@ -159,11 +159,11 @@ def _deliver(made: Imported, differences: dict[str, float], out: Path | None, as
 
 
 def _as_data(made: Imported, differences: dict[str, float]) -> dict[str, Any]:
-    from aquamend.networks.roles import written
+    from aquamend.codec import write
 
     return {
         "network": made.network.name,
-        "roles": written(made.roles),
+        "roles": write(made.roles, complete=True),
         "hypotheses": len(made.problem.model.names),
         "left_out": made.problem.model.left_out,
         "differences": differences,
