@@ -25,6 +25,8 @@ from aquamend.cli.options import (
     Silent,
     StoryFile,
     a_number,
+    an_argument,
+    an_option,
     situation,
 )
 from aquamend.cli.output import Refusals, following, print_json, print_text, refusing, searching, write_story
@@ -189,17 +191,11 @@ class PlanFormat(StrEnum):
 
 
 def plan(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="A problem file, JSON or YAML; - for standard input.", show_default=False),
-    ],
+    file: Annotated[str, an_argument("FILE", "A problem file, JSON or YAML; - for standard input.")],
     *,
     policy: PolicyName = "best",
     versus: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Set another policy's plan beside it, and say where they part.", show_default=False
-        ),
+        str | None, an_option("NAME", "Set another policy's plan beside it, and say where they part.")
     ] = None,
     observe: Observations = [],  # noqa: B006 - typer copies it
     alarm: Rung = [],  # noqa: B006

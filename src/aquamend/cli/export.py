@@ -19,6 +19,8 @@ from aquamend.cli.options import (
     PolicyName,
     Rung,
     Silent,
+    an_argument,
+    an_option,
     problem_in,
     situation,
 )
@@ -48,15 +50,12 @@ def _checked_discount(discount: float) -> float:
 
 
 def export(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A problem file, JSON or YAML.", show_default=False)],
+    file: Annotated[str, an_argument("FILE", "A problem file, JSON or YAML.")],
     *,
     language: Annotated[
         ExportFormat, typer.Option("--format", help="pomdp: the format of pomdp-solve, SARSOP and others.")
     ] = ExportFormat.POMDP,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="PATH", help="Write this file instead of standard output.", show_default=False),
-    ] = None,
+    out: Annotated[Path | None, an_option("PATH", "Write this file instead of standard output.", "--out")] = None,
     discount: Annotated[
         float,
         typer.Option(
@@ -112,7 +111,7 @@ class GraphFormat(StrEnum):
 
 
 def graph(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A problem file, JSON or YAML.", show_default=False)],
+    file: Annotated[str, an_argument("FILE", "A problem file, JSON or YAML.")],
     *,
     language: Annotated[GraphFormat, typer.Option("--format", help="Language of the graph.")] = GraphFormat.DOT,
     observe: Observations = [],  # noqa: B006 - typer copies it

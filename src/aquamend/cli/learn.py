@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from aquamend.cli import Command
-from aquamend.cli.options import AsJson, template_in
+from aquamend.cli.options import AsJson, an_argument, an_option, template_in
 from aquamend.cli.output import print_json, print_text, refusing, write_text
 from aquamend.errors import AquaMendError, meant
 
@@ -39,25 +39,15 @@ SkipFaulty = Annotated[
 
 
 def learn(
-    records: Annotated[
-        Path | None,
-        typer.Argument(metavar="RECORDS", help="Past alarms: .csv, .jsonl or .parquet.", show_default=False),
-    ] = None,
+    records: Annotated[Path | None, an_argument("RECORDS", "Past alarms: .csv, .jsonl or .parquet.")] = None,
     *,
     problem: Annotated[
         str, typer.Option("--problem", metavar="FILE", help="What there is, and what is thought so far.")
     ],
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write the learned problem.", show_default=False)
-    ] = None,
-    journal: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Learn from a robot's journal instead.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, an_option("FILE", "Where to write the learned problem.")] = None,
+    journal: Annotated[Path | None, an_option("FILE", "Learn from a robot's journal instead.")] = None,
     labels: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="With --journal: a CSV with the columns session and found.", show_default=False
-        ),
+        Path | None, an_option("FILE", "With --journal: a CSV with the columns session and found.")
     ] = None,
     strength: Annotated[
         float, typer.Option(metavar="N", help="How many records the problem's own numbers are worth.")
@@ -68,8 +58,7 @@ def learn(
     ] = "as-written",
     skip_faulty: SkipFaulty = False,
     explain: Annotated[
-        bool,
-        typer.Option("--explain", help="List every number before and after, what stayed, and what was assumed."),
+        bool, typer.Option("--explain", help="List every number before and after, what stayed, and what was assumed.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -297,9 +286,7 @@ def alarm(
     *,
     problem: Annotated[str, typer.Option("--problem", metavar="FILE", help="The problem that is to get the alarm.")],
     score: Annotated[str, typer.Option(metavar="COLUMN", help="The column of the score.")],
-    name: Annotated[
-        str, typer.Option(metavar="ALARM", help="Which of several alarms, or a new one.", show_default=False)
-    ] = "",
+    name: Annotated[str, an_option("ALARM", "Which of several alarms, or a new one.")] = "",
     method: Annotated[
         str, typer.Option(metavar="METHOD", help="How likelihoods follow: isotonic, logistic or conformal.")
     ] = "isotonic",
@@ -310,12 +297,9 @@ def alarm(
     false_alarms: Annotated[
         float | None, typer.Option(metavar="P", help="Ring at most so often where nothing is wrong.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write the problem with the alarm.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, an_option("FILE", "Where to write the problem with the alarm.")] = None,
     html: Annotated[
-        Path | None,
-        typer.Option(metavar="PAGE", help="Where to write a page that shows what each threshold is worth."),
+        Path | None, typer.Option(metavar="PAGE", help="Where to write a page that shows what each threshold is worth.")
     ] = None,
     skip_faulty: SkipFaulty = False,
     as_json: AsJson = False,

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from aquamend.cli import Command
+from aquamend.cli.options import an_argument, an_option
 from aquamend.cli.output import refusing, write_text
 from aquamend.errors import AquaMendError
 
@@ -31,22 +32,14 @@ SCHEMA_LINE = "# yaml-language-server: $schema=problem.schema.json"
 
 
 def new(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, .yaml.", show_default=False)],
+    file: Annotated[Path, an_argument("FILE", "The file to write, .yaml.")],
     *,
     name: Annotated[str | None, typer.Option(help="What to call the problem.", show_default=False)] = None,
     unit: Annotated[str | None, typer.Option(help="The unit of costs and losses.", show_default=False)] = None,
-    beliefs: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="What the robot holds true, by commas.", show_default=False)
-    ] = None,
-    actions: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="What it did because of that.", show_default=False)
-    ] = None,
-    probes: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="What it can measure now.", show_default=False)
-    ] = None,
-    causes: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="What may have happened.", show_default=False)
-    ] = None,
+    beliefs: Annotated[str | None, an_option("NAMES", "What the robot holds true, by commas.")] = None,
+    actions: Annotated[str | None, an_option("NAMES", "What it did because of that.")] = None,
+    probes: Annotated[str | None, an_option("NAMES", "What it can measure now.")] = None,
+    causes: Annotated[str | None, an_option("NAMES", "What may have happened.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if there is one.")] = False,
 ) -> None:
     """Write a problem file to begin with: sound, commented, with names of your own and numbers to fill in.

@@ -28,6 +28,16 @@ STANDARD_INPUT = "-"
 _NUMBER = re.compile(r"\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?", re.IGNORECASE)
 
 
+def an_option(metavar: str, said: str, *names: str) -> Any:
+    """Return an option whose default help does not show; without names it is called like its parameter."""
+    return typer.Option(*names, metavar=metavar, help=said, show_default=False)
+
+
+def an_argument(metavar: str, said: str) -> Any:
+    """Return an argument whose default help does not show."""
+    return typer.Argument(metavar=metavar, help=said, show_default=False)
+
+
 def a_number(value: float | None) -> float | None:
     """Refuse nan, which is beyond no least and no largest value."""
     if value is not None and math.isnan(value):
@@ -42,55 +52,42 @@ def a_finite_number(value: float) -> float:
     return value
 
 
-Files = Annotated[
-    list[str],
-    typer.Argument(metavar="FILE", help="Problem files, JSON or YAML; - for standard input.", show_default=False),
-]
+Files = Annotated[list[str], an_argument("FILE", "Problem files, JSON or YAML; - for standard input.")]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of text: one object for each line.")]
 
 PageFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--html", metavar="FILE", help="Write one self-contained page here, and print nothing else.", show_default=False
-    ),
+    Path | None, an_option("FILE", "Write one self-contained page here, and print nothing else.", "--html")
 ]
 
 StoryFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--story", metavar="FILE", help="Write all that the page shows here, as JSON, and print nothing else.",
-        show_default=False,
-    ),
-]  # fmt: skip
+    Path | None, an_option("FILE", "Write all that the page shows here, as JSON, and print nothing else.", "--story")
+]
 
 Observations = Annotated[
     list[str],
-    typer.Option(
+    an_option(
+        "PROBE=OUTCOME",
+        "An answer received since the alarm (a number for a probe that reads one). Repeat it for every answer.",
         "--observe",
-        metavar="PROBE=OUTCOME",
-        help="An answer received since the alarm (a number for a probe that reads one). Repeat it for every answer.",
-        show_default=False,
     ),
 ]
 
 Rung = Annotated[
     list[str],
-    typer.Option(
+    an_option(
+        "NAME",
+        "A monitor that has rung; the only one of a problem has, unless you say otherwise. Repeat it for several.",
         "--alarm",
-        metavar="NAME",
-        help="A monitor that has rung; the only one of a problem has, unless you say otherwise. Repeat it for several.",
-        show_default=False,
     ),
 ]
 
 Silent = Annotated[
     list[str],
-    typer.Option(
+    an_option(
+        "NAME",
+        "A monitor that was watching and has not rung. Repeat it for several; the others say nothing.",
         "--silent",
-        metavar="NAME",
-        help="A monitor that was watching and has not rung. Repeat it for several; the others say nothing.",
-        show_default=False,
     ),
 ]
 
@@ -98,20 +95,17 @@ NoAlarm = Annotated[bool, typer.Option("--no-alarm", help="No monitor has rung: 
 
 Age = Annotated[
     list[str],
-    typer.Option(
+    an_option(
+        "[BELIEF=]AGE",
+        "How long ago beliefs were measured, for causes with a rate: all, or one by its name. Repeat it.",
         "--age",
-        metavar="[BELIEF=]AGE",
-        help="How long ago beliefs were measured, for causes with a rate: all, or one by its name. Repeat it.",
-        show_default=False,
     ),
 ]
 
 Before = Annotated[
     str | None,
-    typer.Option(
-        metavar="ACTION",
-        help="Ask, without an alarm, whether this action may be done now; only beliefs that lead to it count.",
-        show_default=False,
+    an_option(
+        "ACTION", "Ask, without an alarm, whether this action may be done now; only beliefs that lead to it count."
     ),
 ]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli import Command
-from aquamend.cli.options import INTERRUPTED, PolicyName, a_finite_number
+from aquamend.cli.options import INTERRUPTED, PolicyName, a_finite_number, an_argument, an_option
 from aquamend.cli.output import Refusals, refusing, write_page
 from aquamend.cli.session import ADDRESSES, DEFAULT, JournalFile, existing_log, log_at
 from aquamend.errors import AquaMendError
@@ -42,8 +42,7 @@ PROCESSES = 2
 
 def serve(
     files: Annotated[
-        list[str],
-        typer.Argument(metavar="[FILE]...", help="Problem files to keep, by their names without the ending."),
+        list[str], typer.Argument(metavar="[FILE]...", help="Problem files to keep, by their names without the ending.")
     ] = [],  # noqa: B006 - typer copies it
     *,
     journal: JournalFile = DEFAULT,
@@ -51,20 +50,13 @@ def serve(
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="0: one that is free.")] = 8642,
     token_file: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help=f"A file with the token that requests must bear; without one, {TOKEN} of the environment.",
-            show_default=False,
-        ),
+        an_option("FILE", f"A file with the token that requests must bear; without one, {TOKEN} of the environment."),
     ] = None,
     name: Annotated[
-        list[str],
-        typer.Option(metavar="HOST", help="Another name of this machine, as requests give it. Repeat it."),
+        list[str], typer.Option(metavar="HOST", help="Another name of this machine, as requests give it. Repeat it.")
     ] = [],  # noqa: B006
-    certificate: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A certificate, to be asked by https.", show_default=False)
-    ] = None,
-    key: Annotated[Path | None, typer.Option(metavar="FILE", help="And its key.", show_default=False)] = None,
+    certificate: Annotated[Path | None, an_option("FILE", "A certificate, to be asked by https.")] = None,
+    key: Annotated[Path | None, an_option("FILE", "And its key.")] = None,
     seconds: Annotated[
         float,
         typer.Option(
@@ -120,20 +112,16 @@ def _token(file: Path | None) -> str | None:
 def studio(
     what: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[FILE | JOURNAL | DATABASE | RUN]",
-            help="A problem file, a robot's journal, postgresql://user@host/database of a fleet, or a run's folder.",
-            show_default=False,
+        an_argument(
+            "[FILE | JOURNAL | DATABASE | RUN]",
+            "A problem file, a robot's journal, postgresql://user@host/database of a fleet, or a run's folder.",
         ),
     ] = None,
     *,
     policy: PolicyName = "best",
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="0: one that is free.")] = 0,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write one offline page here, with the likeliest states in it.", show_default=False
-        ),
+        Path | None, an_option("FILE", "Write one offline page here, with the likeliest states in it.")
     ] = None,
     states: Annotated[int, typer.Option(metavar="N", min=1, max=2_000, help="How many, with --out.")] = 200,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
@@ -263,11 +251,10 @@ def mcp(
     policy: PolicyName = "best",
     robot: Annotated[
         str | None,
-        typer.Option(
-            metavar="MODULE:NAME",
-            help="Who does what is decided: an object or class of yours with measure and perform. Unless given, the "
+        an_option(
+            "MODULE:NAME",
+            "Who does what is decided: an object or class of yours with measure and perform. Unless given, the "
             "agent does, and reports.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:

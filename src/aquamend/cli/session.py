@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli import Command
-from aquamend.cli.options import INTERRUPTED, AsJson, PageFile, PolicyName, StoryFile, a_finite_number
+from aquamend.cli.options import (
+    INTERRUPTED,
+    AsJson,
+    PageFile,
+    PolicyName,
+    StoryFile,
+    a_finite_number,
+    an_argument,
+    an_option,
+)
 from aquamend.cli.output import print_json, print_text, refusing, write_story, write_text
 from aquamend.errors import AquaMendError, BadJournal
 
@@ -43,7 +52,7 @@ JournalFile = Annotated[
 DEFAULT = "aquamend.journal"
 ADDRESSES = ("postgresql://", "postgres://")
 """How the address of a fleet's database begins."""
-Name = Annotated[str, typer.Argument(metavar="SESSION", help="Its name, or the beginning of it.", show_default=False)]
+Name = Annotated[str, an_argument("SESSION", "Its name, or the beginning of it.")]
 
 HERE = "aquamend session"
 
@@ -131,11 +140,9 @@ def approve(
     name: Name,
     *,
     journal: JournalFile = DEFAULT,
-    token: Annotated[
-        str, typer.Option(metavar="QUESTION", help="Which question, as `session show` says.", show_default=False)
-    ] = "",
+    token: Annotated[str, an_option("QUESTION", "Which question, as `session show` says.")] = "",
     refuse: Annotated[bool, typer.Option("--refuse", help="Do not allow it.")] = False,
-    by: Annotated[str, typer.Option(metavar="WHO", help="Who answers; you, unless said.", show_default=False)] = "",
+    by: Annotated[str, an_option("WHO", "Who answers; you, unless said.")] = "",
     note: Annotated[str, typer.Option(metavar="TEXT", help="What else is to be known.")] = "",
 ) -> None:
     """Allow what a session waits for, or refuse it; the robot goes on by itself once it reads the answer."""
@@ -160,7 +167,7 @@ def settle(
     done: Annotated[
         bool | None, typer.Option("--done/--not-done", help="Whether it was done, all of it.", show_default=False)
     ] = None,
-    by: Annotated[str, typer.Option(metavar="WHO", help="Who says so; you, unless said.", show_default=False)] = "",
+    by: Annotated[str, an_option("WHO", "Who says so; you, unless said.")] = "",
     note: Annotated[str, typer.Option(metavar="TEXT", help="What else is to be known.")] = "",
 ) -> None:
     """Say what became of an act of which the robot could not tell, having made sure that nothing moves any more."""
