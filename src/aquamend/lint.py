@@ -107,7 +107,8 @@ def _inseparable(state: InformationState) -> Iterator[Finding]:
     endings = endings_of(problem)
     speaks = endings.support.once_answered(could_answer(state))
     best = clairvoyant_losses(state)
-    least = max(TIE, WORTH_TELLING * _finite(best_terminal(state).loss))
+    stop = best_terminal(state).loss
+    least = max(TIE, WORTH_TELLING * stop) if math.isfinite(stop) else TIE
     found = []
     for g in np.unique(group):
         members = np.flatnonzero((group == g) & (state.posterior > 0.0))
@@ -241,10 +242,8 @@ def _knifes_edge(state: InformationState) -> Iterator[Finding]:
     gap = losses[1] - losses[0] if len(losses) > 1 and math.isfinite(losses[1]) else 0.0
     what = f"run {step.probe}" if isinstance(step, Reprobe) else "end the recovery now"
     near = f"{found.distance:.2g}"
-    said = (
-        f"the decision ({what}) flips to {found.challenger} if {near} of the probability moves; the losses differ by "
-    )
-    yield Finding("knifes-edge", "decision", f"{said}{amount(state, gap)}", gap)
+    said = f"the decision ({what}) flips to {found.challenger} if {near} of the probability moves; the losses differ by"
+    yield Finding("knifes-edge", "decision", f"{said} {amount(state, gap)}", gap)
 
 
 def _contradicted_prior(state: InformationState) -> Iterator[Finding]:
@@ -275,10 +274,6 @@ def _left_out(state: InformationState) -> Iterator[Finding]:
         said = f"more causes at once than `together` allows may have probability {percent(effect.by_now)}"
         more = f"; that may change the expected loss by up to {amount(state, effect.loss)}"
         yield Finding("left-out", "together", said + more, effect.loss)
-
-
-def _finite(loss: float) -> float:
-    return loss if math.isfinite(loss) else 0.0
 
 
 def odd_monitors(state: InformationState) -> Iterator[Finding]:
@@ -336,9 +331,9 @@ def lacking_support(state: InformationState) -> Iterator[Finding]:
     cost = stop - lifted if math.isfinite(stop) else math.inf
     need = "needs support and has none" if len(bare) == 1 else "need support and have none"
     said = (
-        f"{listed([repr(name) for name in bare])} {need} at the alarm: nothing may be kept or declared before a probe"
+        f"{listed([repr(name) for name in bare])} {need} at the alarm: nothing may be kept or declared before a probe "
+        "speaks for it"
     )
-    said += " speaks for it"
     remedy = "name in `declarations` the probes it was made from, or plan further than one probe"
     if cost > TIE:
         price, severity = f"that costs {amount(state, cost)}", Severity.WARNING
@@ -408,9 +403,9 @@ def _another_quantity(state: InformationState, i: int, probe: str, channel: Read
     if apart and far[known].all():
         name = state.problem.graph.beliefs[i].name
         said = (
-            f"{probe!r} reads {mean[known].min():g} to {mean[known].max():g}, and {name!r} is {truth[known].min():g} to"
+            f"{probe!r} reads {mean[known].min():g} to {mean[known].max():g}, and {name!r} is {truth[known].min():g} "
+            f"to {truth[known].max():g}: another quantity, or another unit?"
         )
-        said += f" {truth[known].max():g}: another quantity, or another unit?"
         yield Finding("another-quantity", f"kernels.{probe}", said, _at_stake(state, i), Severity.WARNING)
 
 
@@ -432,9 +427,9 @@ def _exact_number(state: InformationState, i: int, probe: str) -> Iterator[Findi
     belief = state.problem.graph.beliefs[i]
     if belief.tolerance == 0.0:
         said = (
-            f"{belief.name!r} has a tolerance of 0, and {probe!r} reads a number with noise: the least difference is a"
+            f"{belief.name!r} has a tolerance of 0, and {probe!r} reads a number with noise: the least difference is "
+            "a failure, and no number that is declared stays right; give it a tolerance"
         )
-        said += " failure, and no number that is declared stays right; give it a tolerance"
         yield Finding("no-tolerance", f"beliefs.{belief.name}", said, _at_stake(state, i), Severity.WARNING)
 
 

@@ -10,6 +10,8 @@ import json
 import math
 import os
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -93,10 +95,10 @@ def yaml_data(text: str) -> Any:
     import yaml  # here, since a JSON problem needs none of it
 
     builder = _Builder()
-    take = {
+    take: dict[type, Callable[[Any], None]] = {
         yaml.ScalarEvent: builder.scalar,
-        yaml.SequenceStartEvent: builder.open_list,
-        yaml.MappingStartEvent: builder.open_mapping,
+        yaml.SequenceStartEvent: partial(builder.open, "seq"),
+        yaml.MappingStartEvent: partial(builder.open, "map"),
         yaml.SequenceEndEvent: builder.close,
         yaml.MappingEndEvent: builder.close,
         yaml.AliasEvent: builder.alias,
@@ -108,17 +110,14 @@ def yaml_data(text: str) -> Any:
             if handle is not None:
                 handle(event)
     except yaml.MarkedYAMLError as error:
-        _refuse(error.problem_mark or error.context_mark, f"this is not YAML: {_said(error)}", "correct the syntax")
+        said = ", ".join(part for part in (error.problem, error.context) if part)
+        _refuse(error.problem_mark or error.context_mark, f"this is not YAML: {said}", "correct the syntax")
     except yaml.reader.ReaderError as error:
         before = text[: max(text.find(chr(error.character)), 0)]
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         where, said = f"line {line}, column {column}", f"character U+{error.character:04X} is not allowed"
         raise InvalidProblem([Fault(where, said, "remove it", line=line, column=column)]) from None
     return builder.root
-
-
-def _said(error: Any) -> str:
-    return ", ".join(part for part in (error.problem, error.context) if part)
 
 
 def _refuse(mark: Any, problem: str, remedy: str) -> NoReturn:
@@ -197,12 +196,6 @@ class _Builder:
             self._anchored[event.anchor] = value, 1
         self._put(value, 1, event)
 
-    def open_list(self, event: Any) -> None:
-        self._push(event, "seq")
-
-    def open_mapping(self, event: Any) -> None:
-        self._push(event, "map")
-
     def close(self, event: Any) -> None:
         done = self._open.pop()
         value: Any = mapping_of(done.items) if done.is_mapping else done.items
@@ -221,7 +214,7 @@ class _Builder:
             _refuse(event.start_mark, f"aliases repeat more than {MAX_ALIASED:,} values", "write the entries out")
         self._put(value, size, event)
 
-    def _push(self, event: Any, kind: str) -> None:
+    def open(self, kind: str, event: Any) -> None:
         if event.tag is not None and event.tag not in ("!", _PLAIN_TAGS[kind]):
             self._refuse_tag(event)
         if len(self._open) >= MAX_DEPTH:

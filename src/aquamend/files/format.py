@@ -248,7 +248,7 @@ class Written:
         file, graph = self.file, problem.graph
         if problem.model.hypotheses is not self.model.hypotheses:
             file = _still_meaning(file, graph.beliefs)
-        plans = _same_plans(problem.plans, self.plans)
+        plans = same_plans(problem.plans, self.plans)
         return replace(
             file,
             beliefs=graph.beliefs,
@@ -369,7 +369,8 @@ def _priced(now: Probe | Operation, before: Probe | Operation, said: Any) -> Any
     return replace(said, **changed)
 
 
-def _same_plans(now: Sequence[Plan], before: Sequence[Plan]) -> bool:
+def same_plans(now: Sequence[Plan], before: Sequence[Plan]) -> bool:
+    """Whether all plans are the same, in the same order."""
     return len(now) == len(before) and all(map(same_plan, now, before))
 
 

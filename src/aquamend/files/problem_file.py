@@ -24,6 +24,7 @@ from aquamend.files.format import (
     listed_plan,
     listed_restart,
     same_plan,
+    same_plans,
     sections,
     with_listed_kernels,
 )
@@ -343,7 +344,7 @@ def _same_endings(one: Problem, other: Problem) -> bool:
     now, before = one.restart, other.restart
     both = isinstance(now, Plan) and isinstance(before, Plan)
     alike = same_plan(now, before) if both else now == before  # type: ignore[arg-type]
-    return alike and len(one.plans) == len(other.plans) and all(map(same_plan, one.plans, other.plans))
+    return alike and same_plans(one.plans, other.plans)
 
 
 def _plain(value: Any) -> Any:

@@ -174,7 +174,8 @@ def read_records(path: Path, *, skip_faulty: bool = False) -> Records:
         record = _Cells(row, table, faults).record()
         if not (skip_faulty and len(faults.found) > before):
             kept.append(record)
-            dated = dated or isinstance(row.cells.get(WHEN), date) or _is_time(row.cells.get(WHEN))
+            when = row.cells.get(WHEN)
+            dated = dated or isinstance(when, date) or (isinstance(when, str) and _moment(when) is not None)
     faults.check()
     if not kept and faults.found:
         raise InvalidRecords(path.name, faults.found)
@@ -210,7 +211,7 @@ class _Cells:
 
     def record(self) -> Record:
         filled = {str(key).strip(): value for key, value in self.row.cells.items() if not _empty(value)}
-        known = {key: value for key, value in filled.items() if not _missing(value)}
+        known = {key: v for key, v in filled.items() if not (isinstance(v, str) and v.strip().lower() in MISSING)}
         own, prefixes = {FOUND, ALARM, WHEN, AGE}, (COST, TRUTH, OF_ALARM, OF_AGE)
         probes = [k for k in filled if k not in own and not k.startswith(prefixes)]
         costs = {name: self._at_least_0(k, v, "a cost") for name, k, v in _under(COST, known)}
@@ -317,10 +318,6 @@ def _empty(value: object) -> bool:
     )
 
 
-def _missing(value: object) -> bool:
-    return _empty(value) or (isinstance(value, str) and value.strip().lower() in MISSING)
-
-
 def _quoted(value: object) -> str:
     return f"{shown(str(value)[:60])!r}"
 
@@ -352,7 +349,3 @@ def _moment(text: str) -> float | None:
 def _seconds(moment: date) -> float:
     full = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)
     return (full if full.tzinfo else full.replace(tzinfo=UTC)).timestamp()
-
-
-def _is_time(value: object) -> bool:
-    return isinstance(value, str) and _moment(value) is not None

@@ -146,14 +146,15 @@ def alarm_from_scores(
     used, back = _split(work, scored)
     every = _fitted(setting, scored)
     thresholds = every.thresholds()
-    chosen = _chosen(every, thresholds, _signed(threshold, below), false_alarms)
-    checked = None if back is None else _checked(_fitted(setting, used), back, chosen.at)
     signed = -1.0 if below else 1.0
+    chosen = _chosen(every, thresholds, None if threshold is None else signed * threshold, false_alarms)
+    checked = None if back is None else _checked(_fitted(setting, used), back, chosen.at)
+    numbers = {rule: float(f"{e.value:.{DIGITS}g}") for rule, e in chosen.rings.items()}
     return ScoreAlarm(
         name, score, below, method,
         tuple(replace(one, at=signed * one.at) for one in thresholds),
         replace(chosen, at=signed * chosen.at),
-        _written(data, name, chosen),
+        in_file_form(_with_rules(data, name, numbers)),
         {rule: signed * every.scored.value[every.rule == k] for k, rule in enumerate(rules)},
         checked, len(scored.value), tuple(work.said),
     )  # fmt: skip
@@ -222,11 +223,6 @@ def _with_rules(data: Mapping[str, Any], name: str, rules: Mapping[str, Any]) ->
     else:
         copied["alarm"] = entry
     return copied
-
-
-def _written(data: dict[str, Any], name: str, chosen: Threshold) -> dict[str, Any]:
-    numbers = {rule: float(f"{e.value:.{DIGITS}g}") for rule, e in chosen.rings.items()}
-    return in_file_form(_with_rules(data, name, numbers))
 
 
 def _scored(work: Work, score: str, *, below: bool) -> _Scored:
@@ -378,10 +374,6 @@ def _after(setting: _Setting, numbers: Mapping[str, float]) -> float:
     problem = parse_problem(in_file_form(_with_rules(setting.data, setting.name, numbers)))
     state = InformationState.alarmed(problem, (setting.name,) if setting.name else None)
     return min(best_terminal(state).loss, float(probe_values(state).expected_loss.min(initial=math.inf)))
-
-
-def _signed(threshold: float | None, below: bool) -> float | None:
-    return -threshold if below and threshold is not None else threshold
 
 
 def _chosen(

@@ -264,6 +264,7 @@ def decision_report(
 ) -> DecisionReport:
     """Return the policy's decision at this state, with its numbers; it takes little longer if it is not bounded."""
     step = carried_out(state, policy.next_step(state), name=name)
+    kept = policy.candidates(state) if isinstance(policy, AquaMend) else state.legal_probes
     return DecisionReport(
         state=state,
         policy=name,
@@ -272,7 +273,7 @@ def decision_report(
         certified=bounded and isinstance(policy, CertifyingPolicy),
         considered=considered_by(policy, state),
         description=policy.description if isinstance(policy, DescribedPolicy) else None,
-        screened_out=_screened_out(policy, state),
+        screened_out=tuple(probe for probe in state.legal_probes if probe not in kept),
         surprising=surprising,
         note=policy.note(state) if isinstance(policy, NotingPolicy) else "",
     )
@@ -293,11 +294,6 @@ def carried_out(state: InformationState, step: object, *, name: str) -> Step:
     if not isinstance(step, RollBack) or step.plan is not None:
         return step
     return completed(state, step)
-
-
-def _screened_out(policy: Policy, state: InformationState) -> tuple[str, ...]:
-    kept = policy.candidates(state) if isinstance(policy, AquaMend) else state.legal_probes
-    return tuple(probe for probe in state.legal_probes if probe not in kept)
 
 
 def why_illegal(state: InformationState, probe: str) -> str:

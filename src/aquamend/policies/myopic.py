@@ -210,7 +210,9 @@ class Robust:
         if state.contradiction is not None:
             stop = best_terminal(state)
             return WeighedChoice(stop.decision, stop.loss, 0.0)
-        options = [*self._endings(state), *self._probes(state)]
+        speaks = spoken(endings_of(state.problem).support, state)
+        endings: list[tuple[Step, Floats]] = [(e.decision, e.loss) for e in _admissible(state, state.posterior, speaks)]
+        options = [*endings, *self._probes(state)]
         worst = np.array([worst_case(state.posterior, loss, self.radius) for _, loss in options])
         least = float(worst.min(initial=math.inf))
         if math.isinf(least):
@@ -222,12 +224,6 @@ class Robust:
         nominal = min([values.stop_loss, *values.expected_loss.tolist()])
         own = expected(state.posterior, loss)
         return WeighedChoice(step, least, max(0.0, own - nominal) if math.isfinite(nominal) else 0.0)
-
-    def _endings(self, state: InformationState) -> list[tuple[Step, Floats]]:
-        return [
-            (ending.decision, ending.loss)
-            for ending in _admissible(state, state.posterior, spoken(endings_of(state.problem).support, state))
-        ]
 
     def _probes(self, state: InformationState) -> list[tuple[Step, Floats]]:
         """Return every legal probe with the losses that the better of two ways of ending after it leaves."""

@@ -97,7 +97,7 @@ class WatchedRobot:
         state: object = self.robot.alarm()  # a stranger's robot may return anything
         if not isinstance(state, InformationState):
             self.fail(f"returns {state!r} as its alarm, which is not an information state")
-        self.started = state, _copied(state)
+        self.started = state, replace(state, posterior=state.posterior.copy())
         if state.problem.model.alarm is not None and not state.alarm_heard:
             self.fail("starts from a state that has not heard the alarm; use InformationState.alarmed")
         if not np.allclose(state.posterior, _replayed(state).posterior, rtol=1e-6, atol=1e-12):
@@ -273,10 +273,6 @@ class WatchedRobot:
         came = f"{name}after {', '.join(self.said) or 'nothing yet'}: the robot {what}"
         self.fault = self.fault or RobotFault(came)
         raise self.fault
-
-
-def _copied(state: InformationState) -> InformationState:
-    return replace(state, posterior=state.posterior.copy())
 
 
 def _replayed(state: InformationState) -> InformationState:
