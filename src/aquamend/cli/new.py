@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from itertools import pairwise
@@ -28,7 +28,39 @@ COMMANDS = {
 }
 
 HERE = "aquamend new"
-SCHEMA_LINE = "# yaml-language-server: $schema=problem.schema.json"
+TEMPLATE = """\
+# yaml-language-server: $schema=problem.schema.json
+# Costs and losses are made up: put in your own, all in one unit. `aquamend lint` says what looks odd.
+format: aquamend-problem/1
+name: {name}
+unit: {unit}
+
+beliefs:                 # what the robot holds true; residual: the loss if it is wrong and stays so
+{beliefs}
+
+actions:                 # what it did because of that; undo: what undoing costs; redo: doing it again
+{actions}
+
+probes:                  # what it can measure now, and what one use costs
+{probes}
+
+edges:                   # what rests on what
+{edges}
+
+causes:                  # what may have happened: how probable, whose doing, which beliefs it makes wrong
+{causes}
+together: 2              # how many of them may come together
+
+kernels:                 # how each probe answers under a condition, the most specific, or else by default;
+                         # their order is no matter; in a list of [condition, row], the first that holds
+{kernels}
+
+alarm:                   # how probable this alarm was, with a cause and without any
+  likelihood: {{default: 0.9, nothing: 0.1}}
+
+restart: 40              # starting over corrects everything; leave it out where that cannot be
+escalate: 100            # the loss of calling a person
+"""
 
 
 def new(
@@ -133,52 +165,30 @@ class Outline:
 
 def template(outline: Outline) -> str:
     """Return the text of a problem file in YAML, which loads as it is."""
-    return "\n".join(_lines(outline)) + "\n"
-
-
-def _lines(outline: Outline) -> Iterator[str]:
-    beliefs = [_quoted(name) for name in outline.beliefs]
-    actions, probes = [_quoted(name) for name in outline.actions], [_quoted(name) for name in outline.probes]
-    causes = [_quoted(name) for name in outline.causes]
-    yield SCHEMA_LINE
-    yield "# Costs and losses are made up: put in your own, all in one unit. `aquamend lint` says what looks odd."
-    yield "format: aquamend-problem/1"
-    yield f"name: {_quoted(outline.name)}"
-    yield f"unit: {_quoted(outline.unit)}"
-    yield ""
-    yield "beliefs:                 # what the robot holds true; residual: the loss if it is wrong and stays so"
-    yield from (f"  - {{name: {name}, residual: 50}}" for name in beliefs)
-    yield ""
-    yield "actions:                 # what it did because of that; undo: what undoing costs; redo: doing it again"
-    yield from (f"  - {{name: {name}, undo: 5, redo: 2, status: executed}}" for name in actions)
-    yield ""
-    yield "probes:                  # what it can measure now, and what one use costs"
-    yield from (f"  - {{name: {name}, cost: 1}}" for name in probes)
-    yield ""
-    yield "edges:                   # what rests on what"
-    yield from (f"  - [{probe}, {_partner(beliefs, i)}, detection]" for i, probe in enumerate(probes))
-    yield from (f"  - [{_partner(beliefs, i)}, {action}, belief_to_action]" for i, action in enumerate(actions))
-    yield from (f"  - [{a}, {b}, action_causal]" for a, b in pairwise(actions))
-    yield ""
-    yield "causes:                  # what may have happened: how probable, whose doing, which beliefs it makes wrong"
-    yield from (
-        f"  - {{name: {cause}, prior: 0.1, kind: external, failed: [{_partner(beliefs, i)}]}}"
-        for i, cause in enumerate(causes)
-    )
-    yield "together: 2              # how many of them may come together"
-    yield ""
-    yield "kernels:                 # how each probe answers under a condition, the most specific, or else by default;"
-    yield "                         # their order is no matter; in a list of [condition, row], the first that holds"
-    for i, probe in enumerate(probes):
-        yield f"  {probe}:"
-        yield "    outcomes: [as_expected, otherwise]"
-        yield f"    likelihood: {{default: [0.95, 0.05], {_partner(beliefs, i)}: [0.1, 0.9]}}"
-    yield ""
-    yield "alarm:                   # how probable this alarm was, with a cause and without any"
-    yield "  likelihood: {default: 0.9, nothing: 0.1}"
-    yield ""
-    yield "restart: 40              # starting over corrects everything; leave it out where that cannot be"
-    yield "escalate: 100            # the loss of calling a person"
+    beliefs, actions = [_quoted(name) for name in outline.beliefs], [_quoted(name) for name in outline.actions]
+    probes, causes = [_quoted(name) for name in outline.probes], [_quoted(name) for name in outline.causes]
+    read = [(probe, _partner(beliefs, i)) for i, probe in enumerate(probes)]
+    blocks = {
+        "beliefs": [f"  - {{name: {name}, residual: 50}}" for name in beliefs],
+        "actions": [f"  - {{name: {name}, undo: 5, redo: 2, status: executed}}" for name in actions],
+        "probes": [f"  - {{name: {name}, cost: 1}}" for name in probes],
+        "edges": [
+            *(f"  - [{probe}, {belief}, detection]" for probe, belief in read),
+            *(f"  - [{_partner(beliefs, i)}, {action}, belief_to_action]" for i, action in enumerate(actions)),
+            *(f"  - [{a}, {b}, action_causal]" for a, b in pairwise(actions)),
+        ],
+        "causes": [
+            f"  - {{name: {cause}, prior: 0.1, kind: external, failed: [{_partner(beliefs, i)}]}}"
+            for i, cause in enumerate(causes)
+        ],
+        "kernels": [
+            f"  {probe}:\n    outcomes: [as_expected, otherwise]\n"
+            f"    likelihood: {{default: [0.95, 0.05], {belief}: [0.1, 0.9]}}"
+            for probe, belief in read
+        ],
+    }
+    said = {key: "\n".join(lines) for key, lines in blocks.items()}
+    return TEMPLATE.format(name=_quoted(outline.name), unit=_quoted(outline.unit), **said)
 
 
 def _partner(names: Sequence[str], i: int) -> str:

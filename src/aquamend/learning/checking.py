@@ -17,10 +17,7 @@ from aquamend.decision.steps import Decision, RollBack
 from aquamend.decision.terminal import best_terminal, price
 from aquamend.errors import AquaMendError, IllegalProbe
 from aquamend.files import parse_problem
-from aquamend.learning.estimates import (
-    ProbabilityQuality,
-    probability_quality,
-)
+from aquamend.learning.estimates import ProbabilityQuality, probability_quality
 from aquamend.learning.fitting import as_declared, learned
 from aquamend.learning.past_alarms import Record, by_time, causes_in, day_of
 from aquamend.learning.readings import Law

@@ -253,8 +253,7 @@ class _Cells:
         if isinstance(value, bytes):
             value = value.decode("utf-8", errors="replace")
         if isinstance(value, str):
-            text = value.strip()
-            return text.replace(",", ".") if self.table.decimal_commas and _is_decimal_comma(text) else text
+            return self._pointed(value)
         if isinstance(value, timedelta):
             return value.total_seconds()
         if isinstance(value, int | float | Decimal):
@@ -262,12 +261,15 @@ class _Cells:
         self._fault(column, f"{_quoted(value)} is neither a number nor the name of an outcome")
         return None
 
+    def _pointed(self, text: str) -> str:
+        """Return a text without blanks around it, and with a point where the file writes numbers with a comma."""
+        text = text.strip()
+        return text.replace(",", ".") if self.table.decimal_commas and _is_decimal_comma(text) else text
+
     def _number(self, column: str, value: Any) -> float:
         """Return a number, finite or not; 0 in the place of what is none."""
-        if isinstance(value, str) and self.table.decimal_commas and _is_decimal_comma(value.strip()):
-            value = value.replace(",", ".")
         try:
-            return float(value)
+            return float(self._pointed(value) if isinstance(value, str) else value)
         except (TypeError, ValueError, OverflowError):
             self._fault(column, f"{_quoted(value)} is not a number")
             return 0.0
@@ -293,8 +295,7 @@ class _Cells:
             return _seconds(value)
         if isinstance(value, str) and (moment := _moment(value)) is not None:
             return moment
-        commas = self.table.decimal_commas and isinstance(value, str) and _is_decimal_comma(value.strip())
-        if isinstance(value, str) and _as_number(value) is None and not commas:
+        if isinstance(value, str) and _as_number(self._pointed(value)) is None:
             self._fault(WHEN, f"{_quoted(value)} is not a number, and no time such as 2026-03-01T14:05:00")
             return None
         number = self._number(WHEN, value)

@@ -402,12 +402,7 @@ def half_width(values: Floats) -> float:
 
 
 def sampled_value(
-    policy: Policy,
-    state: InformationState,
-    *,
-    episodes: int = EPISODES,
-    seed: int = 0,
-    seconds: float = math.inf,
+    policy: Policy, state: InformationState, *, episodes: int = EPISODES, seed: int = 0, seconds: float = math.inf
 ) -> SampledEvaluation:
     """Return the means over so many sampled recoveries, or over those done in time; ``TooLarge`` if there is but one.
 
