@@ -114,9 +114,9 @@ def decide(
 
                 write_story(decision_story(report, file=file), page=html, data=story)
             elif as_json:
-                print_json(decision_json(report, file=file, robustness=robustness) | _safety_data(report, made))
+                print_json(decision_json(report, file=file, robustness=robustness) | _safety(report, made)[0])
             else:
-                _print(report, file, _safety_text(report, made), first=i == 0)
+                _print(report, file, _safety(report, made)[1], first=i == 0)
             if search.interrupted:
                 typer.echo("interrupted; the bounds are those reached by then", err=True)
                 raise typer.Exit(INTERRUPTED)
@@ -144,29 +144,21 @@ def _settings(policy: object) -> set[str]:
     return {field.name for field in fields(policy) if field.init} if is_dataclass(policy) else set()
 
 
-def _safety_data(report: DecisionReport, policy: Policy) -> dict[str, Any]:
-    """Return what a robust policy is safe against, and at which price."""
+def _safety(report: DecisionReport, policy: Policy) -> tuple[dict[str, Any], str]:
+    """Return what a robust policy is safe against, and at which price, as data and in words; nothing of another."""
     from aquamend.codec import json_number
-    from aquamend.policies.myopic import Robust
-
-    if not isinstance(policy, Robust):
-        return {}
-    weighed = policy.weighed(report.state)
-    worst, price = json_number(weighed.worst), json_number(weighed.price)
-    return {"robust": {"radius": policy.radius, "worst_loss": worst, "price": price}}
-
-
-def _safety_text(report: DecisionReport, policy: Policy) -> str:
     from aquamend.policies.myopic import Robust
     from aquamend.text import quantity
 
     if not isinstance(policy, Robust):
-        return ""
+        return {}, ""
     weighed, unit = policy.weighed(report.state), report.state.problem.unit
-    return (
+    worst, price = json_number(weighed.worst), json_number(weighed.price)
+    said = (
         f"Safe within a total variation of {policy.radius:g}: at worst this step loses {quantity(weighed.worst, unit)} "
         f"on average. If the model is right, that safety costs {quantity(weighed.price, unit)}."
     )
+    return {"robust": {"radius": policy.radius, "worst_loss": worst, "price": price}}, said
 
 
 def _print(report: DecisionReport, file: str, safety: str, *, first: bool) -> None:

@@ -29,7 +29,8 @@ from aquamend.cli.output import print_json, print_text, refusing, write_story, w
 from aquamend.errors import AquaMendError, BadJournal
 
 if TYPE_CHECKING:
-    from aquamend.recovery import Recovery, Store
+    from aquamend.adapters.postgres import PostgresLog
+    from aquamend.recovery import Journal, Recovery, Store
     from aquamend.recovery.events import Entry
 
 COMMANDS = {"session": Command("aquamend.cli.session:session", "Read the journal of a robot's recoveries.")}
@@ -276,24 +277,22 @@ def _moment(text: str) -> float:
 
 def log_at(place: str) -> Store:
     """Return the log at a place, to write; it is made where there is none."""
-    if place.startswith(ADDRESSES):
-        from aquamend.adapters.postgres import PostgresLog
-
-        return PostgresLog(place)
-    from aquamend.recovery import Journal
-
-    return Journal(place)
+    return _kind_of_log(place)(place)
 
 
 def existing_log(place: str, *, to_write: bool = False) -> Store:
     """Return the log that is at a place already."""
+    return _kind_of_log(place).open(place, read_only=not to_write)
+
+
+def _kind_of_log(place: str) -> type[Journal | PostgresLog]:
     if place.startswith(ADDRESSES):
         from aquamend.adapters.postgres import PostgresLog
 
-        return PostgresLog.open(place, read_only=not to_write)
+        return PostgresLog
     from aquamend.recovery import Journal
 
-    return Journal.open(place, read_only=not to_write)
+    return Journal
 
 
 def _named(journal: Store, name: str) -> str:

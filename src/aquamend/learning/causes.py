@@ -35,8 +35,8 @@ PROMISED_HALVINGS = 8
 class _Places:
     """Where in the file the numbers stand that `Happened` has in arrays."""
 
-    blocks: list[tuple[int, str, list[str]]] = field(default_factory=list)
-    """For every block: which cause, which of its rules, the states."""
+    blocks: list[tuple[int, str]] = field(default_factory=list)
+    """For every block: which cause, which of its rules."""
     rates: list[tuple[int, list[str]]] = field(default_factory=list)
     monitors: list[tuple[str, dict[str, Any], list[str]]] = field(default_factory=list)
     """For every monitor: its place, its entry, its rules or the causes of its noisy-or."""
@@ -140,16 +140,15 @@ def _cause_blocks(work: Work, places: _Places) -> list[Block]:
             prior = [_prior_under(spec["prior"], rule) for spec in states.values()]
             everything = np.array([max(0.0, 1.0 - sum(prior)), *prior])
             blocks.append(Block(everything / everything.sum(), np.where(deciding == rule, option, -1)))
-            places.blocks.append((c, rule, list(states)))
+            places.blocks.append((c, rule))
     return blocks
 
 
 def _hypothesis_block(work: Work, places: _Places) -> list[Block]:
-    names = [str(h["name"]) for h in work.data["hypotheses"]]
-    position = {causes_in(name): i for i, name in enumerate(names)}
+    position = {causes_in(str(h["name"])): i for i, h in enumerate(work.data["hypotheses"])}
     option = np.array([position[causes_in(name)] for name in work.whole], dtype=np.intp)
     prior = np.array([float(h["prior"]) for h in work.data["hypotheses"]])
-    places.blocks.append((-1, "", names))
+    places.blocks.append((-1, ""))
     return [Block(prior / prior.sum(), option)]
 
 
@@ -302,7 +301,7 @@ def _write_causes(work: Work, happened: Happened, fit: Found, places: _Places) -
     observed = happened.counts.sum(axis=0)
     counted = not happened.selected and not _left_out(work)
     estimates: dict[tuple[int, str], list[Estimate]] = {}
-    for b, (c, rule, _) in enumerate(places.blocks):
+    for b, (c, rule) in enumerate(places.blocks):
         block = happened.blocks[b]
         decided = block.option >= 0
         n = np.bincount(block.option[decided], observed[decided], minlength=len(block.prior))
@@ -315,7 +314,7 @@ def _write_causes(work: Work, happened: Happened, fit: Found, places: _Places) -
                 hypothesis["prior"] = work.note(f"hypotheses[{i}].prior", own[i], hypothesis["prior"])
                 work.warn_few(int(n[i]), f"hypothesis {hypothesis['name']!r}")
     for c, cause in enumerate(work.data.get("causes", ())):
-        own_rules = [rule for at, rule, _ in places.blocks if at == c]
+        own_rules = [rule for at, rule in places.blocks if at == c]
         if own_rules:
             _write_cause(work, c, cause, {rule: estimates[c, rule] for rule in own_rules}, happened)
     for r, (c, states) in enumerate(places.rates):

@@ -82,11 +82,6 @@ class LearnedReadings:
     scores: dict[str, float] = field(default_factory=dict)
     """Mean log density of readings held back, by kind, where the kind was chosen by it."""
 
-    @property
-    def kind(self) -> str:
-        """The kind of kernel."""
-        return next(iter(self.kernel))
-
 
 def learned_readings(
     kernel: Mapping[str, Any], readings: Mapping[str, Floats], *, law: Law, strength: float
