@@ -219,12 +219,13 @@ def plan(
         names = [policy, *([] if versus is None else [versus])]
         chosen = [make_policy(name) for name in names]
     with refusing(file):
-        from aquamend.policies.plan_tree import PlanLimits, plan_tree
+        from aquamend.policies.plan_tree import plan_tree
 
-        limits = PlanLimits(nodes, math.inf if seconds is None else seconds)
+        most_s = math.inf if seconds is None else seconds
         with searching(f"plan {file}") as search:
             state = asked.state_in(file)
-            trees = [plan_tree(own, state, limits, name=name) for own, name in zip(chosen, names, strict=True)]
+            pairs = zip(chosen, names, strict=True)
+            trees = [plan_tree(own, state, nodes=nodes, seconds=most_s, name=name) for own, name in pairs]
         _print_trees(trees, state, language, as_json)
         if search.interrupted:
             typer.echo("interrupted; the tree is as far as it had grown by then", err=True)
