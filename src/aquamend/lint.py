@@ -32,6 +32,21 @@ from aquamend.problem.graph import EdgeKind, RecoveryGraph
 from aquamend.problem.model.kernels import Outcomes, Readings
 from aquamend.text import listed, named, percent, quantity
 
+WORTH_TELLING = 1e-3
+"""Of what the recovery costs: undistinguished hypotheses that cost less are left out."""
+MOST_GROUPS = 5
+KNIFES_EDGE = 0.01
+"""Total variation of the posterior below which a flip of the decision counts as near."""
+RARE_ALARM = 0.05
+"""Share of the prior below which the alarm is said to contradict it."""
+MUCH_LEFT_OUT = 0.02
+MOST_ENDINGS = 500
+"""Endings listed to find out whether a probe could pay at any posterior."""
+MOST_CELLS = 100_000
+"""Evidence states that are priced to find out whether looks pay together."""
+FAR_SD = 6.0
+"""Standard deviations between a reading and every truth, beyond which it is taken for another quantity."""
+
 
 class Severity(StrEnum):
     """How likely it is that the author did not mean it."""
@@ -59,22 +74,6 @@ class Finding:
 def amount(state: InformationState, loss: float) -> str:
     """Return a loss in the unit of a state's problem."""
     return quantity(loss, state.problem.unit)
-
-
-WORTH_TELLING = 1e-3
-"""Of what the recovery costs: undistinguished hypotheses that cost less are left out."""
-MOST_GROUPS = 5
-KNIFES_EDGE = 0.01
-"""Total variation of the posterior below which a flip of the decision counts as near."""
-RARE_ALARM = 0.05
-"""Share of the prior below which the alarm is said to contradict it."""
-MUCH_LEFT_OUT = 0.02
-MOST_ENDINGS = 500
-"""Endings listed to find out whether a probe could pay at any posterior."""
-MOST_CELLS = 100_000
-"""Evidence states that are priced to find out whether looks pay together."""
-FAR_SD = 6.0
-"""Standard deviations between a reading and every truth, beyond which it is taken for another quantity."""
 
 
 def findings(state: InformationState) -> list[Finding]:

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from aquamend.policies.decision_report import DecisionReport
     from aquamend.policies.plan_tree import PlanTree
 
-
 COMMANDS = {
     "decide": Command("aquamend.cli.decide:decide", "Decide what to do next, and say why."),
     "plan": Command("aquamend.cli.decide:plan", "Print what a policy will do, answer by answer."),

@@ -30,7 +30,6 @@ from aquamend.errors import AquaMendError
 if TYPE_CHECKING:
     from aquamend.belief import InformationState
 
-
 COMMANDS = {
     "export": Command("aquamend.cli.export:export", "Write the problem for other people's solvers."),
     "graph": Command("aquamend.cli.export:graph", "Print the recovery graph for drawing."),

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from aquamend.problem import Problem
     from aquamend.problem.model.ages import Ages
 
-
 INTERRUPTED = 130
 """Exit status after an interrupt, as shells have it."""
 STANDARD_INPUT = "-"

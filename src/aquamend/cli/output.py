@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from aquamend.planning.limits import Listener
     from aquamend.story.story import Story
 
-
 BAD_INPUT = 2
 EVERY_S = 15.0
 """How often a log that is no terminal hears of it."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from aquamend.serve.app import Pages
     from aquamend.serve.service import Service
 
-
 COMMANDS = {
     "serve": Command("aquamend.cli.serve:serve", "Serve decisions and sessions over HTTP.", needs_arguments=False),
     "studio": Command(

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from aquamend.lint import Finding
     from aquamend.problem import Problem
 
-
 COMMANDS = {
     "validate": Command("aquamend.cli.validate:validate", "Check problem files for faults."),
     "lint": Command("aquamend.cli.validate:lint", "Say what looks odd in sound files, and what it costs."),

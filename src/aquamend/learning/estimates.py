@@ -1,4 +1,4 @@
-"""Estimates with their uncertainty, from arrays: shares, rates, normal readings, costs.
+"""Estimates with their uncertainty, from arrays: shares, rates, normal readings, costs; and scores of probabilities.
 
 Every estimate but ``moments`` is the mean of a posterior whose prior is stated: what was thought before, worth
 ``strength`` records. A world's own fitting code may call these; nothing here knows of files or problems.
@@ -18,6 +18,8 @@ from aquamend.arrays import Floats
 
 STRENGTH = 2.0
 """How many records what was thought before is worth, unless said otherwise."""
+DECIMALS = 9
+"""Differences are rounded this far before zeros and ties are looked for; floating point leaves less than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +138,6 @@ def cost(amounts: ArrayLike, prior: float, *, strength: float = STRENGTH) -> Est
         return Estimate(mean, 0.0, math.inf, n)
     spread = float(student.ppf(0.975, n - 1)) * float(y.std(ddof=1)) / math.sqrt(n)
     return Estimate(mean, max(0.0, mean - spread), mean + spread, n)
-
-
-DECIMALS = 9
-"""Differences are rounded this far before zeros and ties are looked for; floating point leaves less than that."""
 
 
 def sample(name: str, values: Sequence[float] | Floats) -> Floats:

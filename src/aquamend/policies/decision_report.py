@@ -54,7 +54,6 @@ from aquamend.text import column, table_html
 if TYPE_CHECKING:
     from aquamend.decision.sensitivity.robustness import Robustness
 
-
 FORMAT = "aquamend-report/1"
 CONTRADICTED = "the evidence contradicts the model, so no answer could be interpreted"
 MOST_ROWS = 14

@@ -33,6 +33,11 @@ from aquamend.problem.graph.recovery_graph import bits
 Priced = Callable[[Floats, Bools], Floats]
 """From branch weights, ``(n_branches, n_hypotheses)``, and who speaks for what, to each branch's joint loss."""
 
+CELLS_AT_ONCE = 4_000_000
+"""Branches times hypotheses that are planned for at once: some tens of megabytes."""
+SAME = 1.0 - 1e-12
+"""Two ratios this close are equal, and the order of the graph decides."""
+
 
 def spoken_at(state: InformationState) -> Bools:
     """Return who speaks for what now, ``(n_pairs,)``."""
@@ -80,12 +85,6 @@ def call_service(state: InformationState) -> Decision:
     stops = [price(state, ending.decision) for ending in endings_of(state.problem).others.usual]
     best = min(stops, key=lambda stop: stop.loss, default=None)
     return best_terminal(state).decision if best is None or math.isinf(best.loss) else best.decision
-
-
-CELLS_AT_ONCE = 4_000_000
-"""Branches times hypotheses that are planned for at once: some tens of megabytes."""
-SAME = 1.0 - 1e-12
-"""Two ratios this close are equal, and the order of the graph decides."""
 
 
 @dataclass(frozen=True, slots=True)
