@@ -23,7 +23,7 @@ from aquamend.errors import NotDiscrete, TooLarge
 from aquamend.planning.limits import Limits
 from aquamend.planning.search import search
 from aquamend.policies import AquaMend, Best, Certified, Exact, evaluate
-from aquamend.policies.sampling import sampled_value
+from aquamend.policies.evaluation import sampled_value
 
 clock = time.thread_time
 PROBLEMS = 1_000

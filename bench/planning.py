@@ -18,7 +18,7 @@ from rich.table import Table
 from aquamend import AquaMend, Best, InformationState, Problem
 from aquamend.errors import NotDiscrete
 from aquamend.policies import Policy, evaluate
-from aquamend.policies.sampling import SampledEvaluation, sampled_value
+from aquamend.policies.evaluation import SampledEvaluation, sampled_value
 
 EPISODES = 200
 

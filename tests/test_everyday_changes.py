@@ -107,7 +107,7 @@ assert "Mean number of probes." in as_html(report_of(analysed_runs([Run(Path("x"
     "story_sentence": PROBLEM
     + """
 from aquamend import InformationState, Observation, policy_named
-from aquamend.policies.alternatives import alternatives
+from aquamend.policies.decision_report import alternatives
 from aquamend.policies.decision_report import decision_report
 from aquamend.story.reasons import reasons
 DATA["probes"][0]["max_uses"] = 5

@@ -4,8 +4,7 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-from aquamend.cli.command import added_commands
-from aquamend.cli.main import own_commands
+from aquamend.cli.main import added_commands, own_commands
 
 ROOT = Path(__file__).parent.parent
 FILES = sorted(path for folder in ("src", "lab/src") for path in (ROOT / folder).rglob("*.py"))

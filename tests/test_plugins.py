@@ -14,7 +14,7 @@ MODULE = """
 from dataclasses import dataclass
 import typer
 from aquamend import InformationState, best_terminal
-from aquamend.cli.command import Command
+from aquamend.cli import Command
 from aquamend.testing import FakeRobot
 
 @dataclass(frozen=True)

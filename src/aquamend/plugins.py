@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 COMMANDS: Final = "aquamend.commands"
-"""``Command`` objects of ``aquamend.cli.command``."""
+"""``Command`` objects of ``aquamend.cli``."""
 POLICIES: Final = "aquamend.policies"
 """Classes or objects with ``next_step``."""
 SUITES: Final = "aquamend.suites"

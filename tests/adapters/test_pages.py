@@ -22,7 +22,7 @@ USES = {
     "learn": """
 from pathlib import Path
 from pyarrow import parquet, table
-from aquamend.learning.sources import bytes_of, table_in
+from aquamend.learning.record_files import bytes_of, table_in
 parquet.write_table(table({"truth": ["on", "off"]}), "records.parquet")
 path = Path("records.parquet")
 assert [str(row.cells["truth"]) for row in table_in(path, bytes_of(path)).rows] == ["on", "off"]

@@ -12,7 +12,7 @@ from aquamend.cli.main import app
 from aquamend.errors import IllegalProbe, InvalidProblem
 from aquamend.files import parse_problem
 from aquamend.files.decision_format import decision_json
-from aquamend.files.export.graph_text import marked_graph
+from aquamend.files.graph_text import marked_graph
 from aquamend.lint import findings
 from aquamend.policies import evaluate
 from aquamend.policies.decision_report import decision_report

@@ -4,7 +4,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from aquamend.cli.plan import plan
+from aquamend.cli.decide import plan
 from aquamend.codec import load
 from aquamend.policies.plan_tree import PlanTree, TwoPlans
 

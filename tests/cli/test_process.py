@@ -9,6 +9,8 @@ import time
 import pytest
 from tests.waiting import PATIENCE_S
 
+from aquamend.cli.main import WHERE, own_commands
+
 MAIN = "from aquamend.cli.main import main; main()"
 
 
@@ -40,7 +42,7 @@ def test_a_decision_as_json_loads_nothing_that_it_does_not_use(lid):
     parts = {"decision.sensitivity", "lint", "recovery", "story", "learning", "testing"}
     assert not loaded & {f"aquamend.{part}" for part in parts}
     assert "aquamend.cli.decide" in loaded
-    assert not loaded & {"aquamend.cli.session", "aquamend.cli.evaluate", "aquamend_lab"}
+    assert not loaded & {"aquamend.cli.session", "aquamend.cli.learn", "aquamend_lab"}
     assert len(loaded) < 500  # 565 before this was looked at, 400 after
 
 
@@ -124,3 +126,10 @@ def test_text_in_a_pipe_has_no_control_characters_and_fits(process, lid):
 def test_an_encoding_without_arrows_is_no_failure(process, lid):
     result = process("decide", lid, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_one_command_is_found_without_importing_the_others():
+    for name, command in own_commands().items():
+        module = command.function.split(":")[0]
+        assert module == f"aquamend.cli.{WHERE.get(name, name)}", name
+        assert {one.function.split(":")[0] for one in own_commands([name]).values()} == {module}

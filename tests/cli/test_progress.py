@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from aquamend.belief import InformationState
-from aquamend.cli import progress
+from aquamend.cli import output
 from aquamend.planning import search
 from aquamend.planning.limits import Limits
 from aquamend.planning.search import BoundMethod, CertifiedPlan, Evidence, OneStep, ReadingsBound
@@ -53,9 +53,9 @@ def test_an_interrupted_evaluation_says_what_the_policy_costs_at_least(run):
 
 
 def test_a_long_search_tells_its_bounds(run, monkeypatch):
-    monkeypatch.setattr(progress, "QUIET_S", 0.0)
-    monkeypatch.setattr(progress, "EVERY_S", 0.0)
-    monkeypatch.setattr(progress, "SELDOM_S", 0.0)
+    monkeypatch.setattr(output, "QUIET_S", 0.0)
+    monkeypatch.setattr(output, "EVERY_S", 0.0)
+    monkeypatch.setattr(output, "SELDOM_S", 0.0)
     result = run("decide", "examples/pouring.yaml", "--policy", "certified", "--gap", "0.5")
     assert result.exit_code == 0
     assert "decide examples/pouring.yaml: between " in result.stderr
@@ -63,9 +63,9 @@ def test_a_long_search_tells_its_bounds(run, monkeypatch):
 
 
 def test_a_long_evaluation_tells_how_much_is_followed(run, monkeypatch):
-    monkeypatch.setattr(progress, "QUIET_S", 0.0)
-    monkeypatch.setattr(progress, "EVERY_S", 0.0)
-    monkeypatch.setattr(progress, "SELDOM_S", 0.0)
+    monkeypatch.setattr(output, "QUIET_S", 0.0)
+    monkeypatch.setattr(output, "EVERY_S", 0.0)
+    monkeypatch.setattr(output, "SELDOM_S", 0.0)
     result = run("evaluate", "examples/stale_map.yaml", "--policy", "aquamend")
     assert result.exit_code == 0
     assert "evaluate aquamend: 1 evidence states, 0.0% of the probability at an end" in result.stderr

@@ -7,7 +7,7 @@ import pytest
 
 from aquamend import InformationState, best_terminal
 from aquamend.files import parse_problem, problem_to_data
-from aquamend.files.writer import fully_listed
+from aquamend.files.problem_file import fully_listed
 
 
 def test_hypotheses_follow_from_causes(causes):

@@ -36,7 +36,7 @@ YAML = [yaml_data(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DO
 BOXES, CUPS, CAUSES, *_ = (parse_problem(data) for data in YAML if "format" in data)
 PIECES = [data for data in YAML if "format" not in data]
 SHOWN = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
-LINT = "".join(path.read_text(encoding="utf-8") for path in sorted(Path(aquamend.lint.__path__[0]).glob("*.py")))
+LINT = Path(aquamend.lint.__file__).read_text(encoding="utf-8")
 EVALUATED = [json.loads(line) for line in re.findall(r"^\{.*\}$", PAGE, re.MULTILINE) if "left_wrong" in line]
 SECTIONS = [
     file_format.ProblemFile, Belief, file_format.TimedAction, file_format.TimedOperation, file_format.TimedProbe,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aquamend.errors import Fault, InvalidProblem
 from aquamend.files import read_problem
-from aquamend.files.reader import located
+from aquamend.files.problem_file import located
 
 YAML = """format: aquamend-problem/1
 beliefs:

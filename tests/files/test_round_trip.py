@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from aquamend.codec.plain_text import core_scalar, json_data, yaml_data
 from aquamend.files import load_problem, parse_problem, problem_to_data
-from aquamend.files.writer import fully_listed
+from aquamend.files.problem_file import fully_listed
 from aquamend.problem import Plan, Problem
 from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.problem.model import (

@@ -183,10 +183,10 @@ class Constant:
     def faults(self, where, names): return ()
 
 kernels.KERNELS = (*kernels.KERNELS, Constant)
-for name in ("format", "draft", "writer", "reader"):
+for name in ("format", "draft", "problem_file"):
     importlib.reload(importlib.import_module(f"aquamend.files.{name}"))
-from aquamend.files.reader import parse_problem
-from aquamend.files.writer import problem_to_data
+from aquamend.files.problem_file import parse_problem
+from aquamend.files.problem_file import problem_to_data
 
 data = {
     "format": "aquamend-problem/1",

@@ -19,7 +19,7 @@ from aquamend import InformationState, best_terminal, policy_named
 from aquamend.codec.plain_text import data_at, json_data, yaml_data
 from aquamend.files import load_problem, parse_problem, problem_to_data
 from aquamend.files.decision_format import decision_json
-from aquamend.files.writer import fully_listed
+from aquamend.files.problem_file import fully_listed
 from aquamend.policies.decision_report import decision_report
 from aquamend.problem import Problem
 from aquamend.problem.model import Outcomes

@@ -12,7 +12,7 @@ from tests.tiers import cases
 
 from aquamend.errors import AquaMendError
 from aquamend.learning import InvalidRecords, Record, drifts, learned, read_records
-from aquamend.learning.past_alarms import read_labels
+from aquamend.learning.record_files import read_labels
 
 CUP = {
     "format": "aquamend-problem/1",

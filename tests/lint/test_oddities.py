@@ -18,9 +18,9 @@ from aquamend import (
     Problem,
     RecoveryGraph,
 )  # fmt: skip
+from aquamend.cli.new import Outline, template
 from aquamend.codec.plain_text import yaml_data
 from aquamend.files import parse_problem
-from aquamend.files.template import Outline, template
 from aquamend.lint import findings
 
 SHARP = {"ok": [0.99, 0.01], "one": [0.05, 0.95], "two": [0.2, 0.8]}

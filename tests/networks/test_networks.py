@@ -15,7 +15,7 @@ from aquamend import AquaMend, InformationState, load_problem
 from aquamend.cli.main import app
 from aquamend.errors import AquaMendError, InvalidProblem, UnknownName
 from aquamend.networks import Network, imported, load_network, read_roles, suggested
-from aquamend.networks.table_rules import as_noisy_or, as_rules
+from aquamend.networks.network_problem import as_noisy_or, as_rules
 
 pyagrum = pytest.importorskip("pyagrum")
 
@@ -138,7 +138,7 @@ def test_the_problem_says_what_exact_inference_in_the_network_says(asia):
 
 def test_causes_may_have_parents_among_the_causes(asia):
     network = load_network(asia)
-    from aquamend.networks.roles import CauseRole, Roles
+    from aquamend.networks.network_problem import CauseRole, Roles
 
     causes = {node: CauseRole(normal="no") for node in ("smoke", "lung", "tub")}
     made = imported(network, Roles(symptom={"dysp": "yes"}, causes=causes, tests={"xray": 1.0}))
@@ -149,7 +149,7 @@ def test_causes_may_have_parents_among_the_causes(asia):
 
 def test_what_two_tests_depend_on_each_other_by_is_said(asia):
     network = load_network(asia)
-    from aquamend.networks.roles import CauseRole, Roles
+    from aquamend.networks.network_problem import CauseRole, Roles
 
     roles = Roles(symptom={"dysp": "yes"}, causes={"smoke": CauseRole(normal="no")}, tests={"xray": 1.0})
     (only,) = imported(network, roles).dependent

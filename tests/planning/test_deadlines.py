@@ -20,7 +20,7 @@ from aquamend.files import parse_problem
 from aquamend.planning.limits import Limits
 from aquamend.planning.search import search
 from aquamend.policies import AquaMend, Best, Certified, Exact, NoReprobe, evaluate
-from aquamend.policies.sampling import sampled_value
+from aquamend.policies.evaluation import sampled_value
 from tests.reference.generator import random_problem, valued_problem
 from tests.tiers import cases
 

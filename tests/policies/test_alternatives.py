@@ -8,8 +8,7 @@ from aquamend.belief import Observation
 from aquamend.decision import probe_values
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.policies import policy_named
-from aquamend.policies.alternatives import alternatives, answers_to, interval_labels, split_of
-from aquamend.policies.decision_report import decision_report
+from aquamend.policies.decision_report import alternatives, answers_to, decision_report, interval_labels, split_of
 from aquamend.problem import Plan
 from aquamend.problem.model import Discrete
 from aquamend.story.reasons import unavailable

@@ -33,7 +33,7 @@ from aquamend.files import parse_problem
 from aquamend.planning.kept_plan import WORK, KeptPlan, planned
 from aquamend.planning.limits import Limits
 from aquamend.policies import DEFAULT, AquaMend, Best, Exact, Policy, evaluate, policy_named
-from aquamend.policies.sampling import paired_difference, sampled_value
+from aquamend.policies.evaluation import paired_difference, sampled_value
 from aquamend.recovery import Session
 
 LITTLE = (0.0, 1e6, 1e7)

@@ -10,8 +10,7 @@ from aquamend.decision import price
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.errors import BadStep, IllegalProbe
 from aquamend.policies import POLICIES, policy_named
-from aquamend.policies.alternatives import alternatives
-from aquamend.policies.decision_report import DecisionReport, carried_out, decision_report, labels
+from aquamend.policies.decision_report import DecisionReport, alternatives, carried_out, decision_report, labels
 from aquamend.problem.graph import Action, Probe
 from aquamend.problem.model import Coverage, Declaration, FitGroup
 

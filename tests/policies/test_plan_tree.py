@@ -16,12 +16,12 @@ from aquamend.codec import dump, load
 from aquamend.files import parse_problem
 from aquamend.planning.limits import progress
 from aquamend.policies import evaluate, policy_named
-from aquamend.policies.plan_tree import PlanLimits, PlanTree, TwoPlans, plan_tree, two_plans
-from aquamend.policies.sampling import sampled_value
+from aquamend.policies.evaluation import sampled_value
+from aquamend.policies.plan_tree import PlanTree, TwoPlans, plan_tree, two_plans
 from aquamend.story.plan_drawing import mermaid_plan, print_two_plans
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-WHOLE = PlanLimits(nodes=20_000)
+WHOLE = 20_000
 
 
 def alarmed(seed: int) -> InformationState:
@@ -32,8 +32,8 @@ def alarmed(seed: int) -> InformationState:
     return InformationState.alarmed(parse_problem(data))
 
 
-def drawn(state: InformationState, name: str, limits: PlanLimits = WHOLE) -> PlanTree:
-    return plan_tree(policy_named(name), state, limits, name=name)
+def drawn(state: InformationState, name: str, nodes: int = WHOLE) -> PlanTree:
+    return plan_tree(policy_named(name), state, nodes=nodes, name=name)
 
 
 def example(name: str) -> InformationState:
@@ -65,13 +65,13 @@ def test_two_plans_differ_by_what_they_differ_where_they_part(seed):
 
 
 def test_a_plan_does_not_part_from_itself():
-    tree = drawn(example("force_sensor_drift"), "aquamend", PlanLimits(nodes=60))
+    tree = drawn(example("force_sensor_drift"), "aquamend", 60)
     assert two_plans(tree, tree).parts == ()
 
 
 @pytest.mark.parametrize("name", ["stale_map", "least_full_cup"])
 def test_below_every_probe_the_probabilities_add_up(name):
-    tree = drawn(example(name), "best", PlanLimits(nodes=60))
+    tree = drawn(example(name), "best", 60)
     below = tree.children()
     assert len(tree.nodes) > 20
     for node, own in zip(tree.nodes, below, strict=True):
@@ -82,7 +82,7 @@ def test_below_every_probe_the_probabilities_add_up(name):
 
 def test_readings_within_an_interval_lead_to_its_step_and_outside_to_another():
     state, policy = example("force_sensor_drift"), policy_named("aquamend")
-    tree = plan_tree(policy, state, PlanLimits(nodes=2), name="aquamend")
+    tree = plan_tree(policy, state, nodes=2, name="aquamend")
     first = [tree.nodes[i] for i in tree.children()[0]]
     assert len(first) > 2
     assert [a.below for a in first[:-1]] == [b.above for b in first[1:]]
@@ -105,7 +105,7 @@ def test_with_readings_the_root_costs_what_sampled_recoveries_cost(name):
 
 def test_what_is_beyond_a_small_tree_is_said_and_its_loss_is_no_less():
     state = example("stale_map")
-    small, whole = drawn(state, "best", PlanLimits(nodes=8)), drawn(state, "best")
+    small, whole = drawn(state, "best", 8), drawn(state, "best")
     assert 0.0 < small.beyond < 1.0
     assert whole.beyond == 0.0
     assert small.root.loss >= whole.root.loss - 1e-9
@@ -113,7 +113,7 @@ def test_what_is_beyond_a_small_tree_is_said_and_its_loss_is_no_less():
 
 
 def test_no_time_leaves_the_root_alone():
-    tree = drawn(example("stale_map"), "best", PlanLimits(seconds=0.0))
+    tree = plan_tree(policy_named("best"), example("stale_map"), seconds=0.0, name="best")
     assert len(tree.nodes) == 1
     assert tree.root.beyond
 
@@ -136,7 +136,7 @@ def test_an_interrupt_keeps_the_tree_that_has_grown():
 
 def test_plans_are_read_back_as_they_were_written():
     state = example("force_sensor_drift")
-    both = two_plans(drawn(state, "aquamend", PlanLimits(3)), drawn(state, "restart"))
+    both = two_plans(drawn(state, "aquamend", 3), drawn(state, "restart"))
     for value in (both.one, both):
         assert load(type(value), json.loads(json.dumps(dump(value)))) == value
 
@@ -161,7 +161,7 @@ def test_two_plans_are_drawn_with_where_they_part():
 def test_mermaid_text_holds_every_node_once_and_no_hostile_name():
     state = example("stale_map")
     text = mermaid_plan([plan_tree(policy_named("best"), state, name='be"st]\nend')], state)
-    tree = drawn(state, "best", PlanLimits())
+    tree = plan_tree(policy_named("best"), state, name="best")
     assert text.count("-->") == len(tree.nodes) - 1
     assert "#34;st#93;" in text
     assert text.split("\n").count("  end") == 1

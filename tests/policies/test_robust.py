@@ -23,8 +23,8 @@ from aquamend import (
     evaluate,
     policy_named,
 )  # fmt: skip
+from aquamend.policies.myopic import Robust, worst_case
 from aquamend.policies.registry import name_of
-from aquamend.policies.robust import Robust, worst_case
 from aquamend.testing import check_policy
 
 numbers = st.lists(st.tuples(st.integers(1, 9), st.floats(0, 50)), min_size=2, max_size=5)

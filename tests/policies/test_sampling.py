@@ -19,7 +19,7 @@ from aquamend import (
     policy_named,
 )  # fmt: skip
 from aquamend.decision import probe_values
-from aquamend.policies.sampling import paired_difference, sampled_value
+from aquamend.policies.evaluation import paired_difference, sampled_value
 
 
 def state(kernel):

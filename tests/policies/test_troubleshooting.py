@@ -13,8 +13,7 @@ from tests.tiers import cases
 from aquamend.belief import InformationState, Observation
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.policies import AquaMend, Troubleshooting, evaluate
-from aquamend.policies.observe_or_repair import spoken_at
-from aquamend.policies.troubleshooting import _sequences
+from aquamend.policies.troubleshooting import _sequences, spoken_at
 from aquamend.problem import Problem
 from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.problem.model import Discrete, Gaussian, Hypothesis, JointModel

@@ -6,8 +6,7 @@ from aquamend.belief import InformationState, Observation
 from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.policies import policy_named
-from aquamend.policies.alternatives import alternatives
-from aquamend.policies.decision_report import decision_report
+from aquamend.policies.decision_report import alternatives, decision_report
 from aquamend.problem.model import Discrete
 from aquamend.story.reasons import reasons
 

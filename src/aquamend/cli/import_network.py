@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aquamend.cli.command import Command
-from aquamend.cli.options import AsJson
+from aquamend.cli import Command
+from aquamend.cli.options import AsJson, an_argument, an_option
 from aquamend.cli.output import print_json, print_text, refusing, write_text
 from aquamend.errors import AquaMendError
 
@@ -21,47 +21,25 @@ NEAR = 0.01
 """A probability that differs by more from the network's own is warned of."""
 MOST_SHOWN = 8
 
-Pairs = Annotated[
-    list[str],
-    typer.Option(metavar="NODE=STATE", help="What rang: a node and its state; repeatable.", show_default=False),
-]
-Costs = Annotated[
-    list[str],
-    typer.Option(metavar="NODE=COST", help="A test and its cost, in place of those guessed.", show_default=False),
-]
+Pairs = Annotated[list[str], an_option("NODE=STATE", "What rang: a node and its state; repeatable.")]
+Costs = Annotated[list[str], an_option("NODE=COST", "A test and its cost, in place of those guessed.")]
 
 
 def import_network(
-    network: Annotated[
-        Path, typer.Argument(metavar="NETWORK", help="A network: .bif, .uai, .xmlbif …", show_default=False)
-    ],
+    network: Annotated[Path, an_argument("NETWORK", "A network: .bif, .uai, .xmlbif …")],
     *,
     symptom: Pairs = [],  # noqa: B006 - typer copies it
     cause: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NODE=STATE", help="A cause and its normal state, in place of those guessed.", show_default=False
-        ),
+        list[str], an_option("NODE=STATE", "A cause and its normal state, in place of those guessed.")
     ] = [],  # noqa: B006
     test: Costs = [],  # noqa: B006
-    repair: Annotated[
-        list[str], typer.Option(metavar="NODE=COST", help="What putting a cause right costs.", show_default=False)
-    ] = [],  # noqa: B006
+    repair: Annotated[list[str], an_option("NODE=COST", "What putting a cause right costs.")] = [],  # noqa: B006
     together: Annotated[
         int | None, typer.Option(min=1, metavar="K", help="How many causes may come together.", show_default=False)
     ] = None,
-    roles: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="All of that from a file, which --write-roles made.", show_default=False),
-    ] = None,
-    write_roles: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write what was guessed to a file, to be edited.", show_default=False),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the problem here, not to standard output.", show_default=False),
-    ] = None,
+    roles: Annotated[Path | None, an_option("FILE", "All of that from a file, which --write-roles made.")] = None,
+    write_roles: Annotated[Path | None, an_option("FILE", "Write what was guessed to a file, to be edited.")] = None,
+    out: Annotated[Path | None, an_option("FILE", "Write the problem here, not to standard output.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a recovery problem of a Bayesian network: which nodes are causes, which are tests, which symptom rang.
@@ -76,9 +54,9 @@ def import_network(
         found = load_network(network)
         own = _roles(found, symptom, cause, test, repair, together, roles)
         if write_roles is not None:
-            from aquamend.networks.roles import written
+            from aquamend.codec import write
 
-            write_text(write_roles, _as_yaml(written(own)))
+            write_text(write_roles, _as_yaml(write(own, complete=True)))
         made = imported(found, own)
         differences = made.differences(network)
         _deliver(made, differences, out, as_json)
@@ -96,7 +74,7 @@ def _roles(
     from dataclasses import replace
 
     from aquamend.networks import read_roles, suggested
-    from aquamend.networks.roles import CauseRole, checked_roles, with_together
+    from aquamend.networks.network_problem import CauseRole, checked_roles, with_together
 
     if roles_file is not None:
         if symptom or cause or test or repair or together:
@@ -159,11 +137,11 @@ def _deliver(made: Imported, differences: dict[str, float], out: Path | None, as
 
 
 def _as_data(made: Imported, differences: dict[str, float]) -> dict[str, Any]:
-    from aquamend.networks.roles import written
+    from aquamend.codec import write
 
     return {
         "network": made.network.name,
-        "roles": written(made.roles),
+        "roles": write(made.roles, complete=True),
         "hypotheses": len(made.problem.model.names),
         "left_out": made.problem.model.left_out,
         "differences": differences,

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Annotated
@@ -14,37 +14,50 @@ from typing import Annotated
 import typer
 
 import aquamend.cli
-from aquamend.cli.command import Command, added_commands
+from aquamend import plugins
+from aquamend.cli import Command
 
-FIRST = (
-    "decide",
-    "plan",
-    "evaluate",
-    "learn",
-    "alarm",
-    "session",
-    "serve",
-    "studio",
-    "mcp",
-    "new",
-    "validate",
-    "lint",
-    "schema",
-    "graph",
-    "import",
-    "export",
-)
-"""The order in which help lists the product's own commands; others follow, and then those of installed packages."""
+WHERE = {
+    "decide": "decide",
+    "plan": "decide",
+    "evaluate": "decide",
+    "learn": "learn",
+    "alarm": "learn",
+    "session": "session",
+    "serve": "serve",
+    "studio": "serve",
+    "mcp": "serve",
+    "new": "new",
+    "validate": "validate",
+    "lint": "validate",
+    "schema": "new",
+    "graph": "export",
+    "import": "import_network",
+    "export": "export",
+}
+"""The product's own commands in the order in which help lists them, and the module of each, so that one of them runs
+without importing the others. Help lists after them what else is declared here, then those of installed packages."""
 
 
 def own_commands(asked: Sequence[str] = ()) -> dict[str, Command]:
-    """Return the commands that the modules beside this one declare; of these alone, where one of that name does."""
+    """Return the commands that the modules beside this one declare; of the asked one's module alone, where it is here.
+
+    A module that declares one command, named like it, needs no entry in ``WHERE``.
+    """
     beside = [module.name for module in iter_modules(aquamend.cli.__path__) if module.name != "main"]
+    wanted = [module for name in asked if (module := WHERE.get(name, name)) in beside]
     found: dict[str, Command] = {}
-    for name in [name for name in asked if name in beside] or beside:
-        found |= getattr(import_module(f"aquamend.cli.{name}"), "COMMANDS", {})
-    rank = {name: place for place, name in enumerate(FIRST)}
-    return dict(sorted(found.items(), key=lambda item: (rank.get(item[0], len(FIRST)), item[0])))
+    for module in wanted or beside:
+        found |= getattr(import_module(f"aquamend.cli.{module}"), "COMMANDS", {})
+    rank = {name: place for place, name in enumerate(WHERE)}
+    return dict(sorted(found.items(), key=lambda item: (rank.get(item[0], len(rank)), item[0])))
+
+
+def added_commands(taken: Collection[str]) -> dict[str, Command]:
+    """Return the commands of installed packages by name; none takes a name that is taken."""
+    return {
+        name: plugins.found_at(place) for name, place in plugins.added(plugins.COMMANDS).items() if name not in taken
+    }
 
 
 def program(commands: Mapping[str, Command]) -> typer.Typer:

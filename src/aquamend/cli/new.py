@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from aquamend.cli.command import Command
+from aquamend.cli import Command
+from aquamend.cli.options import an_argument, an_option
 from aquamend.cli.output import refusing, write_text
 from aquamend.errors import AquaMendError
-
-if TYPE_CHECKING:
-    from aquamend.files.template import Outline
 
 COMMANDS = {
     "new": Command("aquamend.cli.new:new", "Write a problem file to begin with."),
@@ -27,25 +28,50 @@ COMMANDS = {
 }
 
 HERE = "aquamend new"
+TEMPLATE = """\
+# yaml-language-server: $schema=problem.schema.json
+# Costs and losses are made up: put in your own, all in one unit. `aquamend lint` says what looks odd.
+format: aquamend-problem/1
+name: {name}
+unit: {unit}
+
+beliefs:                 # what the robot holds true; residual: the loss if it is wrong and stays so
+{beliefs}
+
+actions:                 # what it did because of that; undo: what undoing costs; redo: doing it again
+{actions}
+
+probes:                  # what it can measure now, and what one use costs
+{probes}
+
+edges:                   # what rests on what
+{edges}
+
+causes:                  # what may have happened: how probable, whose doing, which beliefs it makes wrong
+{causes}
+together: 2              # how many of them may come together
+
+kernels:                 # how each probe answers under a condition, the most specific, or else by default;
+                         # their order is no matter; in a list of [condition, row], the first that holds
+{kernels}
+
+alarm:                   # how probable this alarm was, with a cause and without any
+  likelihood: {{default: 0.9, nothing: 0.1}}
+
+restart: 40              # starting over corrects everything; leave it out where that cannot be
+escalate: 100            # the loss of calling a person
+"""
 
 
 def new(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, .yaml.", show_default=False)],
+    file: Annotated[Path, an_argument("FILE", "The file to write, .yaml.")],
     *,
     name: Annotated[str | None, typer.Option(help="What to call the problem.", show_default=False)] = None,
     unit: Annotated[str | None, typer.Option(help="The unit of costs and losses.", show_default=False)] = None,
-    beliefs: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="What the robot holds true, by commas.", show_default=False)
-    ] = None,
-    actions: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="What it did because of that.", show_default=False)
-    ] = None,
-    probes: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="What it can measure now.", show_default=False)
-    ] = None,
-    causes: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="What may have happened.", show_default=False)
-    ] = None,
+    beliefs: Annotated[str | None, an_option("NAMES", "What the robot holds true, by commas.")] = None,
+    actions: Annotated[str | None, an_option("NAMES", "What it did because of that.")] = None,
+    probes: Annotated[str | None, an_option("NAMES", "What it can measure now.")] = None,
+    causes: Annotated[str | None, an_option("NAMES", "What may have happened.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if there is one.")] = False,
 ) -> None:
     """Write a problem file to begin with: sound, commented, with names of your own and numbers to fill in.
@@ -54,7 +80,6 @@ def new(
     the first action, probe and cause, and so on; change that in the file.
     """
     from aquamend.files import read_problem
-    from aquamend.files.template import template
 
     with refusing(HERE):
         if file.exists() and not force:
@@ -75,8 +100,6 @@ def new(
 
 
 def _outline(answers: dict[str, str | None], *, ask: bool) -> Outline:
-    from aquamend.files.template import Outline
-
     questions = {
         "name": "What is the problem called?", "unit": "Unit of costs and losses?",
         "beliefs": "What did the robot hold true? (names, by commas)", "actions": "What did it do because of that?",
@@ -123,3 +146,57 @@ def schema(
 
     made = {Described.PROBLEM: problem_schema, Described.SESSION: session_schema, Described.STORY: story_schema}
     typer.echo(schema_text(made[of]()), nl=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What is there, by name; the numbers are for its author to fill in."""
+
+    name: str = "my recovery problem"
+    unit: str = "s"
+    beliefs: Sequence[str] = ("box_is_empty", "box_is_in_place")
+    actions: Sequence[str] = ("grasp", "carry")
+    """Executed, each because of the belief in the same place (the last belief for those left over)."""
+    probes: Sequence[str] = ("look_inside", "find_box")
+    """Each measures the belief in the same place, likewise."""
+    causes: Sequence[str] = ("somebody_filled_it", "it_slipped")
+    """Each breaks the belief in the same place, likewise."""
+
+
+def template(outline: Outline) -> str:
+    """Return the text of a problem file in YAML, which loads as it is."""
+    beliefs, actions = [_quoted(name) for name in outline.beliefs], [_quoted(name) for name in outline.actions]
+    probes, causes = [_quoted(name) for name in outline.probes], [_quoted(name) for name in outline.causes]
+    read = [(probe, _partner(beliefs, i)) for i, probe in enumerate(probes)]
+    blocks = {
+        "beliefs": [f"  - {{name: {name}, residual: 50}}" for name in beliefs],
+        "actions": [f"  - {{name: {name}, undo: 5, redo: 2, status: executed}}" for name in actions],
+        "probes": [f"  - {{name: {name}, cost: 1}}" for name in probes],
+        "edges": [
+            *(f"  - [{probe}, {belief}, detection]" for probe, belief in read),
+            *(f"  - [{_partner(beliefs, i)}, {action}, belief_to_action]" for i, action in enumerate(actions)),
+            *(f"  - [{a}, {b}, action_causal]" for a, b in pairwise(actions)),
+        ],
+        "causes": [
+            f"  - {{name: {cause}, prior: 0.1, kind: external, failed: [{_partner(beliefs, i)}]}}"
+            for i, cause in enumerate(causes)
+        ],
+        "kernels": [
+            f"  {probe}:\n    outcomes: [as_expected, otherwise]\n"
+            f"    likelihood: {{default: [0.95, 0.05], {belief}: [0.1, 0.9]}}"
+            for probe, belief in read
+        ],
+    }
+    said = {key: "\n".join(lines) for key, lines in blocks.items()}
+    return TEMPLATE.format(name=_quoted(outline.name), unit=_quoted(outline.unit), **said)
+
+
+def _partner(names: Sequence[str], i: int) -> str:
+    return names[min(i, len(names) - 1)]
+
+
+def _quoted(name: str) -> str:
+    """Return a name as YAML reads it back: bare where that is safe, else in quotes."""
+    plain = name.replace("_", "").isalnum() and name.isascii() and name[:1].isalpha()
+    words = ("true", "false", "null", "inf", "default", "nothing")
+    return name if plain and name.lower() not in words else json.dumps(name)

@@ -14,13 +14,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aquamend.cli.command import Command
-from aquamend.cli.options import INTERRUPTED, AsJson, PageFile, PolicyName, StoryFile, a_finite_number
+from aquamend.cli import Command
+from aquamend.cli.options import (
+    INTERRUPTED,
+    AsJson,
+    PageFile,
+    PolicyName,
+    StoryFile,
+    a_finite_number,
+    an_argument,
+    an_option,
+)
 from aquamend.cli.output import print_json, print_text, refusing, write_story, write_text
 from aquamend.errors import AquaMendError, BadJournal
 
 if TYPE_CHECKING:
-    from aquamend.recovery import Recovery, Store
+    from aquamend.adapters.postgres import PostgresLog
+    from aquamend.recovery import Journal, Recovery, Store
     from aquamend.recovery.events import Entry
 
 COMMANDS = {"session": Command("aquamend.cli.session:session", "Read the journal of a robot's recoveries.")}
@@ -43,7 +53,7 @@ JournalFile = Annotated[
 DEFAULT = "aquamend.journal"
 ADDRESSES = ("postgresql://", "postgres://")
 """How the address of a fleet's database begins."""
-Name = Annotated[str, typer.Argument(metavar="SESSION", help="Its name, or the beginning of it.", show_default=False)]
+Name = Annotated[str, an_argument("SESSION", "Its name, or the beginning of it.")]
 
 HERE = "aquamend session"
 
@@ -131,11 +141,9 @@ def approve(
     name: Name,
     *,
     journal: JournalFile = DEFAULT,
-    token: Annotated[
-        str, typer.Option(metavar="QUESTION", help="Which question, as `session show` says.", show_default=False)
-    ] = "",
+    token: Annotated[str, an_option("QUESTION", "Which question, as `session show` says.")] = "",
     refuse: Annotated[bool, typer.Option("--refuse", help="Do not allow it.")] = False,
-    by: Annotated[str, typer.Option(metavar="WHO", help="Who answers; you, unless said.", show_default=False)] = "",
+    by: Annotated[str, an_option("WHO", "Who answers; you, unless said.")] = "",
     note: Annotated[str, typer.Option(metavar="TEXT", help="What else is to be known.")] = "",
 ) -> None:
     """Allow what a session waits for, or refuse it; the robot goes on by itself once it reads the answer."""
@@ -160,7 +168,7 @@ def settle(
     done: Annotated[
         bool | None, typer.Option("--done/--not-done", help="Whether it was done, all of it.", show_default=False)
     ] = None,
-    by: Annotated[str, typer.Option(metavar="WHO", help="Who says so; you, unless said.", show_default=False)] = "",
+    by: Annotated[str, an_option("WHO", "Who says so; you, unless said.")] = "",
     note: Annotated[str, typer.Option(metavar="TEXT", help="What else is to be known.")] = "",
 ) -> None:
     """Say what became of an act of which the robot could not tell, having made sure that nothing moves any more."""
@@ -269,24 +277,22 @@ def _moment(text: str) -> float:
 
 def log_at(place: str) -> Store:
     """Return the log at a place, to write; it is made where there is none."""
-    if place.startswith(ADDRESSES):
-        from aquamend.adapters.postgres import PostgresLog
-
-        return PostgresLog(place)
-    from aquamend.recovery import Journal
-
-    return Journal(place)
+    return _kind_of_log(place)(place)
 
 
 def existing_log(place: str, *, to_write: bool = False) -> Store:
     """Return the log that is at a place already."""
+    return _kind_of_log(place).open(place, read_only=not to_write)
+
+
+def _kind_of_log(place: str) -> type[Journal | PostgresLog]:
     if place.startswith(ADDRESSES):
         from aquamend.adapters.postgres import PostgresLog
 
-        return PostgresLog.open(place, read_only=not to_write)
+        return PostgresLog
     from aquamend.recovery import Journal
 
-    return Journal.open(place, read_only=not to_write)
+    return Journal
 
 
 def _named(journal: Store, name: str) -> str:

@@ -1,4 +1,4 @@
-"""``aquamend validate``: are these files sound?"""
+"""``aquamend validate`` and ``aquamend lint``: are these files sound, and what looks odd in those that are?"""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from aquamend.cli.command import Command
-from aquamend.cli.inputs import ages_of, problem_in
-from aquamend.cli.options import Age, AsJson, Files
+from aquamend.cli import Command
+from aquamend.cli.options import Age, AsJson, Files, NoAlarm, Observations, Rung, Silent, ages_of, problem_in, situation
 from aquamend.cli.output import Refusals, print_json, refusing
 from aquamend.errors import InvalidProblem
 
 if TYPE_CHECKING:
+    from aquamend.lint import Finding
     from aquamend.problem import Problem
 
-COMMANDS = {"validate": Command("aquamend.cli.validate:validate", "Check problem files for faults.")}
+COMMANDS = {
+    "validate": Command("aquamend.cli.validate:validate", "Check problem files for faults."),
+    "lint": Command("aquamend.cli.validate:lint", "Say what looks odd in sound files, and what it costs."),
+}
 
 
 def validate(files: Files, *, age: Age = [], as_json: AsJson = False) -> None:  # noqa: B006
@@ -87,3 +90,50 @@ def _size(problem: Problem) -> str:
         "hypothesis": len(problem.model.hypotheses),
     }  # fmt: skip
     return ", ".join(counted(n, noun) for noun, n in counts.items())
+
+
+def lint(
+    files: Files,
+    *,
+    observe: Observations = [],  # noqa: B006 - typer copies it
+    alarm: Rung = [],  # noqa: B006
+    silent: Silent = [],  # noqa: B006
+    no_alarm: NoAlarm = False,
+    age: Age = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Say what looks odd in sound problem files, warnings first, with what it costs in expected loss.
+
+    Hypotheses that no probe separates, probes that cannot pay or that read another quantity, beliefs without support or
+    that nobody can correct, looks that pay only together, decisions on a knife's edge, priors that the alarm
+    contradicts, monitors that tell nothing. None of these is an error: the exit status is 0.
+    """
+    from aquamend.lint import findings
+
+    with refusing("aquamend lint"):
+        asked = situation(observe=observe, alarm=alarm, silent=silent, no_alarm=no_alarm, age=age)
+    refusals = Refusals()
+    for file in files:
+        with refusals.at(file):
+            found = findings(asked.state_in(file))
+            if as_json:
+                print_json({"file": file, "findings": [_finding_data(finding) for finding in found]})
+            elif not found:
+                typer.echo(f"{file}: nothing odd")
+            else:
+                for finding in found:
+                    typer.echo(f"{file}: {finding.severity}: {finding.code}: {finding.message}")
+    refusals.exit()
+
+
+def _finding_data(finding: Finding) -> dict[str, str | float | None]:
+    from aquamend.codec import json_number
+
+    cost = None if finding.cost is None else json_number(finding.cost)
+    return {
+        "severity": finding.severity.value,
+        "code": finding.code,
+        "where": finding.where,
+        "message": finding.message,
+        "cost": cost,
+    }

@@ -380,7 +380,8 @@ def _tagged_schema(kind: Any) -> Schema:
         return schema
     properties = {"kind": {"const": kind.kind}, **schema["properties"]}
     required = ["kind", *schema["required"]]
-    return {"description": _summary(kind), **schema, "properties": properties, "required": required}
+    summary = " ".join((inspect.getdoc(kind) or kind.__name__).partition("\n\n")[0].split())
+    return {"description": summary, **schema, "properties": properties, "required": required}
 
 
 _WITHIN: ContextVar[tuple[type, ...]] = ContextVar("_WITHIN", default=())
@@ -406,10 +407,6 @@ def _schema_of(kind: type) -> Schema:
         properties[name] = {**({"description": said} if said else {}), **entry.form.schema()}
     schema = {"type": "object", "properties": properties, "required": required(kind), "additionalProperties": False}
     return schema | ({"anyOf": [{"required": [key]} for key in alternatives]} if alternatives else {})
-
-
-def _summary(kind: type) -> str:
-    return " ".join((inspect.getdoc(kind) or kind.__name__).partition("\n\n")[0].split())
 
 
 def documented(kind: type) -> dict[str, str]:

@@ -11,6 +11,7 @@ import math
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,7 +24,6 @@ MAX_DEPTH = 50
 """Deepest nesting read; a problem needs six levels."""
 MAX_ALIASED = 1_000_000
 """Most values that aliases may repeat, all together; a short file of aliases to aliases can mean billions."""
-
 _TEXT_TAGS = ("!", "tag:yaml.org,2002:str")
 _PLAIN_TAGS = {"map": "tag:yaml.org,2002:map", "seq": "tag:yaml.org,2002:seq"}
 
@@ -33,22 +33,13 @@ def data_at(path: str | os.PathLike[str]) -> Any:
     return data_of(text_at(path), suffix=Path(path).suffix)
 
 
-def text_at(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file."""
-    return decoded(_bytes_at(path))
-
-
 def data_of(text: str, *, suffix: str = "") -> Any:
     """Return the plain data of a text from a file whose name ends so."""
     if not text.strip():
         raise InvalidProblem([Fault("file", "the file is empty", "describe a problem in it")])
-    return _parser_for(suffix.lower(), text)(text)
-
-
-def _parser_for(suffix: str, text: str) -> Callable[[str], Any]:
-    if suffix in (".yaml", ".yml"):
-        return yaml_data
-    return json_data if suffix == ".json" or text.lstrip().startswith("{") else yaml_data
+    named_yaml = suffix.lower() in (".yaml", ".yml")
+    as_json = suffix.lower() == ".json" or (text.lstrip().startswith("{") and not named_yaml)
+    return json_data(text) if as_json else yaml_data(text)
 
 
 def json_data(text: str) -> Any:
@@ -64,7 +55,8 @@ def json_data(text: str) -> Any:
     raise InvalidProblem([fault])
 
 
-def _bytes_at(path: str | os.PathLike[str]) -> bytes:
+def text_at(path: str | os.PathLike[str]) -> str:
+    """Return the text of a file."""
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:
@@ -80,7 +72,7 @@ def _bytes_at(path: str | os.PathLike[str]) -> bytes:
         problem, remedy = f"cannot be read ({getattr(error, 'strerror', None) or error})", "check the path"
     else:
         if not too_large and len(raw) <= MAX_BYTES:
-            return raw
+            return decoded(raw)
         problem, remedy = f"is larger than {MAX_BYTES // 2**20} MB", "describe the problem with fewer hypotheses"
     raise InvalidProblem([Fault("file", f"{name!r} {problem}", remedy)])
 
@@ -103,10 +95,10 @@ def yaml_data(text: str) -> Any:
     import yaml  # here, since a JSON problem needs none of it
 
     builder = _Builder()
-    take = {
+    take: dict[type, Callable[[Any], None]] = {
         yaml.ScalarEvent: builder.scalar,
-        yaml.SequenceStartEvent: builder.open_list,
-        yaml.MappingStartEvent: builder.open_mapping,
+        yaml.SequenceStartEvent: partial(builder.open, "seq"),
+        yaml.MappingStartEvent: partial(builder.open, "map"),
         yaml.SequenceEndEvent: builder.close,
         yaml.MappingEndEvent: builder.close,
         yaml.AliasEvent: builder.alias,
@@ -118,17 +110,14 @@ def yaml_data(text: str) -> Any:
             if handle is not None:
                 handle(event)
     except yaml.MarkedYAMLError as error:
-        _refuse(error.problem_mark or error.context_mark, f"this is not YAML: {_said(error)}", "correct the syntax")
+        said = ", ".join(part for part in (error.problem, error.context) if part)
+        _refuse(error.problem_mark or error.context_mark, f"this is not YAML: {said}", "correct the syntax")
     except yaml.reader.ReaderError as error:
         before = text[: max(text.find(chr(error.character)), 0)]
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         where, said = f"line {line}, column {column}", f"character U+{error.character:04X} is not allowed"
         raise InvalidProblem([Fault(where, said, "remove it", line=line, column=column)]) from None
     return builder.root
-
-
-def _said(error: Any) -> str:
-    return ", ".join(part for part in (error.problem, error.context) if part)
 
 
 def _refuse(mark: Any, problem: str, remedy: str) -> NoReturn:
@@ -207,12 +196,6 @@ class _Builder:
             self._anchored[event.anchor] = value, 1
         self._put(value, 1, event)
 
-    def open_list(self, event: Any) -> None:
-        self._push(event, "seq")
-
-    def open_mapping(self, event: Any) -> None:
-        self._push(event, "map")
-
     def close(self, event: Any) -> None:
         done = self._open.pop()
         value: Any = mapping_of(done.items) if done.is_mapping else done.items
@@ -231,7 +214,7 @@ class _Builder:
             _refuse(event.start_mark, f"aliases repeat more than {MAX_ALIASED:,} values", "write the entries out")
         self._put(value, size, event)
 
-    def _push(self, event: Any, kind: str) -> None:
+    def open(self, kind: str, event: Any) -> None:
         if event.tag is not None and event.tag not in ("!", _PLAIN_TAGS[kind]):
             self._refuse_tag(event)
         if len(self._open) >= MAX_DEPTH:

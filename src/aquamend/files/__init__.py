@@ -1,8 +1,15 @@
 """The problem file of docs/problem-format.md: reading one, with every fault found, and writing one."""
 
 from aquamend.files.format import FORMAT, problem_schema
-from aquamend.files.reader import hypotheses_in, load_problem, parse_problem, read_problem, vocabulary_in
-from aquamend.files.writer import problem_to_data, with_declared
+from aquamend.files.problem_file import (
+    hypotheses_in,
+    load_problem,
+    parse_problem,
+    problem_to_data,
+    read_problem,
+    vocabulary_in,
+    with_declared,
+)
 
 __all__ = [
     "FORMAT",

@@ -12,8 +12,7 @@ from aquamend.codec import json_number
 from aquamend.decision.standings import Standing
 from aquamend.decision.steps import Reprobe, step_to_data
 from aquamend.decision.terminal import PricedEnding
-from aquamend.policies.alternatives import answers_to, weighed
-from aquamend.policies.decision_report import CONTRADICTED, DecisionReport, ProbeLine, labels
+from aquamend.policies.decision_report import CONTRADICTED, DecisionReport, ProbeLine, answers_to, labels, weighed
 from aquamend.policies.policy import Considered
 from aquamend.problem.model.kernels import Outcomes
 

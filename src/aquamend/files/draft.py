@@ -13,8 +13,7 @@ from aquamend.codec import UNREAD, FaultReport, key_of, place
 from aquamend.codec.forms import number_in
 from aquamend.codec.plain_data import WrittenFloat
 from aquamend.errors import Fault, InvalidProblem
-from aquamend.files.format import ProblemFile, Restarting, TimedAction, WrittenCause, WrittenPlan, sections
-from aquamend.files.written import Written
+from aquamend.files.format import ProblemFile, Restarting, TimedAction, Written, WrittenCause, WrittenPlan, sections
 from aquamend.problem import RESTART, Plan, Problem
 from aquamend.problem.building.ageing import may_have_come
 from aquamend.problem.building.compensations import Compensation, with_compensations
@@ -178,10 +177,6 @@ class Draft:
         return self._lacks(*(f"hypotheses[{i}].prior" for i in range(len(self.written) if self.report.count else 0)))
 
     @property
-    def _grown(self) -> tuple[Grown, ...]:
-        return self.tables.made.grown(len(self.causes or ())) if self.tables else ()
-
-    @property
     def vocabulary(self) -> Vocabulary:
         """What conditions in this file may speak of."""
         return self.tables.made.vocabulary if self.tables else Vocabulary(self.names, {}, listed=True)
@@ -279,10 +274,11 @@ class Draft:
         """Return the problem; ``InvalidProblem`` with the faults of the part that was built first."""
         file = self.file
         kernels = {probe: kernel for probe, kernel in self.kernels.items() if kernel is not None}
+        grown: tuple[Grown, ...] = self.tables.made.grown(len(self.causes or ())) if self.tables else ()
         problem = Problem(
             graph=RecoveryGraph(file.beliefs, self.actions, self.probes, file.edges, self.operations),
             model=JointModel(
-                *(self.hypotheses, kernels, self.alarm, self.declarations, self.left_out, self._grown), self.alarms
+                *(self.hypotheses, kernels, self.alarm, self.declarations, self.left_out, grown), self.alarms
             ),
             restart=self.restart,
             plans=self.plans,

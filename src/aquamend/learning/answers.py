@@ -7,7 +7,7 @@ implies it. Of a probe that answers a belief's value, how often it is right, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -18,10 +18,8 @@ from aquamend.errors import meant
 from aquamend.learning.estimates import shares
 from aquamend.learning.happened import Happened, Monitor
 from aquamend.learning.learning_run import FEW, InOrder, Work
-from aquamend.learning.mixtures import Part
 from aquamend.learning.past_alarms import LARGEST, MISSING, Reading
-from aquamend.learning.readings import DIGITS, Law, learned_readings, parts_of
-from aquamend.learning.units import mixed_units
+from aquamend.learning.readings import DIGITS, Law, Part, learned_readings, mixed_units, parts_of
 from aquamend.problem import Problem
 from aquamend.problem.building.independent_causes import LEAK
 from aquamend.problem.building.truth_following import FollowedTruth, belief_followed
@@ -127,10 +125,8 @@ def _noisy_or(work: Work, probe: str, kernel: dict[str, Any], said: Sequence[Sai
         found = fit.monitor(0, k, own)
         kernel["noisy_or"][name] = work.note(f"kernels.{probe}.noisy_or.{name}", found, kernel["noisy_or"][name])
         work.warn_few(own, f"probe {probe!r} under {name!r}")
-        if found.high - found.low > 0.6 and own:
-            place = f"kernels.{probe}.noisy_or.{name}"
-            said_of = f"the records hardly tell {place}: anything from {found.low:.2g} to {found.high:.2g} fits them"
-            work.warnings.append(said_of)
+        if own:
+            work.warn_wide(f"kernels.{probe}.noisy_or.{name}", found)
 
 
 def _value_of(work: Work, probe: str, kernel: dict[str, Any], said: Sequence[Said], problem: Problem) -> None:
@@ -180,9 +176,18 @@ def _number(answer: Reading) -> float | None:
         return None
 
 
+class ReadWith(NamedTuple):
+    """What was read under one rule."""
+
+    records: list[int]
+    readings: Floats
+    truths: Floats
+    """What was true of the belief that the rule's row follows; 0 where it follows none."""
+
+
 def _numbers(work: Work, probe: str, kernel: dict[str, Any], said: Sequence[Said]) -> None:
     """Learn a kernel of readings, each row's less what it follows."""
-    table = next(key for key, rows in kernel.items() if isinstance(rows, dict))
+    table = _table(kernel)
     rows, rules = kernel[table], work.rule_of(kernel[table])
     readings = _readings(work, probe, said)
     several = next((rule for rule, row in rows.items() if len(_all_followed(work, row)) > 1), None)
@@ -190,12 +195,10 @@ def _numbers(work: Work, probe: str, kernel: dict[str, Any], said: Sequence[Said
         why = f"under {several!r} its parts follow different things, and no record says which of them was read"
         work.stays(f"kernels.{probe}", f"probe {probe!r}", why)
         return
-    followers = {rule: own for rule, row in rows.items() if (own := _follower(work, row)) is not None}
-    values: dict[str, list[float]] = {rule: [] for rule in rows}
-    truths: dict[str, list[float]] = {rule: [] for rule in rows}
-    records: dict[str, list[int]] = {rule: [] for rule in rows}
-    without = 0
+    followers = {rule: one for rule, row in rows.items() if (one := _follower(work, row)) is not None}
     truth = {own.belief: work.true_of(own.belief) for own in followers.values()}
+    found: dict[str, list[tuple[int, float, float]]] = {rule: [] for rule in rows}
+    without = 0
     for record, reading in readings:
         rule = rules[record]
         if rule is None:
@@ -203,47 +206,40 @@ def _numbers(work: Work, probe: str, kernel: dict[str, Any], said: Sequence[Said
         true = truth[followers[rule].belief][record] if rule in followers else 0.0
         if true is None or isinstance(true, str):
             without += 1
-            continue
-        values[rule].append(reading)
-        truths[rule].append(float(true))
-        records[rule].append(record)
-    used = {rule: np.array(own) for rule, own in values.items()}
-    if followers and not any(map(len, used.values())):
+        else:
+            found[rule].append((record, reading, float(true)))
+    if followers and not any(found.values()):
         belief = next(iter(followers.values())).belief
         why = f"nothing says what was true of {belief!r}; add a column truth:{belief}"
         work.stays(f"kernels.{probe}", f"probe {probe!r}", why)
         return
-    _say_used(work, probe, sum(map(len, used.values())), 0, (), without)
-    errors = {rule: own - _shift(followers.get(rule), np.array(truths[rule])) for rule, own in used.items()}
-    said_units = [
-        mixed
-        for rule, own in used.items()
-        if (
-            mixed := mixed_units(
-                probe,
-                own,
-                [_place(work, i) for i in records[rule]],
-                _centre(rows[rule]),
-                heaps_are_known=table != "gaussian",
-            )
-        )
-    ]
-    if said_units:
-        work.warnings.append(said_units[0])
-        work.kept[f"kernels.{probe}"] = "its readings seem to be in several units"
-        return
+    _say_used(work, probe, sum(map(len, found.values())), 0, (), without)
+    read = {
+        rule: ReadWith([i for i, _, _ in own], np.array([y for _, y, _ in own]), np.array([x for _, _, x in own]))
+        for rule, own in found.items()
+    }
+    for rule, own in read.items():
+        places = [_place(work, i) for i in own.records]
+        known, centre = table != "gaussian", _centre(rows[rule])
+        if mixed := mixed_units(probe, own.readings, places, centre, heaps_are_known=known):
+            work.warnings.append(mixed)
+            work.kept[f"kernels.{probe}"] = "its readings seem to be in several units"
+            return
     plain = {**kernel, table: {rule: _less_belief(row, work) for rule, row in rows.items()}}
     for rule, parts in parts_of(plain).items():
-        if len(used[rule]) < FEW:  # with more, what the file said counts for little
-            _warn_far(work, probe, rule, parts, zip(records[rule], used[rule], errors[rule], strict=True))
-    _learn_rows(work, probe, kernel, rows, followers, used, errors, {k: np.array(v) for k, v in truths.items()})
+        if len(read[rule].records) < FEW:  # with more, what the file said counts for little
+            _warn_far(work, probe, rule, parts, read[rule], _errors(read[rule], followers.get(rule)))
+    _learn_rows(work, probe, kernel, plain, followers, read)
 
 
-def _warn_far(
-    work: Work, probe: str, rule: str, parts: Sequence[Part], read: Iterable[tuple[int, float, float]]
-) -> None:
-    """Warn of readings that the file hardly allows; each is given with its record and its error."""
-    for record, reading, error in read:
+def _errors(read: ReadWith, follower: Follower | None) -> Floats:
+    """Return the readings less what they follow."""
+    return read.readings - (0.0 if follower is None else follower.factor) * read.truths
+
+
+def _warn_far(work: Work, probe: str, rule: str, parts: Sequence[Part], read: ReadWith, errors: Floats) -> None:
+    """Warn of readings that the file hardly allows."""
+    for record, reading, error in zip(read.records, read.readings, errors, strict=True):
         below = sum(part.weight * NormalDist(part.mean, part.sd).cdf(error) for part in parts)
         if 2.0 * min(below, 1.0 - below) < HARDLY_ALLOWED:
             found = shown(str(work.records[record].found))[:80]
@@ -307,10 +303,6 @@ def _texts(row: Any) -> list[str]:
     return [text for one in row for text in _texts(one)] if isinstance(row, list | tuple) else []
 
 
-def _shift(follower: Follower | None, truths: Floats) -> Floats:
-    return np.zeros(len(truths)) if follower is None else follower.factor * truths
-
-
 def _centre(row: Any) -> float | None:
     """Return the mean of a plain row of one normal distribution; None of any other."""
     plain = isinstance(row, list | tuple) and len(row) == 2 and all(isinstance(x, int | float) for x in row)
@@ -321,19 +313,18 @@ def _learn_rows(
     work: Work,
     probe: str,
     kernel: dict[str, Any],
-    rows: dict[str, Any],
-    followers: Mapping[str, Follower],
-    used: Mapping[str, Floats],
-    errors: dict[str, Floats],
-    truths: Mapping[str, Floats],
+    plain: Mapping[str, Any],
+    followers: dict[str, Follower],
+    read: Mapping[str, ReadWith],
 ) -> None:
-    for rule, follower in followers.items():
-        if follower.scaled and len(np.unique(truths[rule])) >= FEWEST_FOR_A_FACTOR:
-            factor = _factor(used[rule], truths[rule], follower.factor, work.strength)
-            followers = {**followers, rule: follower._replace(factor=factor)}
-            errors[rule] = used[rule] - factor * truths[rule]
-    in_order = isinstance(rows, InOrder)
-    plain = {**kernel, _table(kernel): {rule: _less_belief(row, work) for rule, row in rows.items()}}
+    """Learn the rows of a kernel whose ``plain`` form has offsets in the place of what follows a belief."""
+    for rule, follower in list(followers.items()):
+        own = read[rule]
+        if follower.scaled and len(np.unique(own.truths)) >= FEWEST_FOR_A_FACTOR:
+            factor = _factor(own.readings, own.truths, follower.factor, work.strength)
+            followers[rule] = follower._replace(factor=factor)
+    in_order = isinstance(kernel[_table(kernel)], InOrder)
+    errors = {rule: _errors(own, followers.get(rule)) for rule, own in read.items()}
     law = Law.AS_WRITTEN if followers else work.law
     found = learned_readings(plain, errors, law=law, strength=work.strength)
     before = _before(plain)
@@ -347,8 +338,8 @@ def _learn_rows(
         work.note(f"kernels.{probe}.{place}", estimate, before.get(place))
     if found.scores:
         work.scores[probe] = found.scores
-    for rule, own in used.items():
-        work.warn_few(len(own), f"probe {probe!r} under {rule!r}")
+    for rule, own in read.items():
+        work.warn_few(len(own.records), f"probe {probe!r} under {rule!r}")
 
 
 def _table(kernel: Mapping[str, Any]) -> str:

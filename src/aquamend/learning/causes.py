@@ -16,7 +16,7 @@ import numpy as np
 from aquamend.arrays import Floats, Indices
 from aquamend.learning.estimates import Estimate, rate, shares
 from aquamend.learning.happened import Block, Found, Happened, Monitor, Rate, identified, with_room
-from aquamend.learning.learning_run import InOrder, Work
+from aquamend.learning.learning_run import InOrder, Work, label_of, place_of, states_of
 from aquamend.learning.past_alarms import causes_in
 from aquamend.problem.building.independent_causes import LEAK
 from aquamend.problem.building.root_causes import NOTHING
@@ -35,8 +35,8 @@ PROMISED_HALVINGS = 8
 class _Places:
     """Where in the file the numbers stand that `Happened` has in arrays."""
 
-    blocks: list[tuple[int, str, list[str]]] = field(default_factory=list)
-    """For every block: which cause, which of its rules, the states."""
+    blocks: list[tuple[int, str]] = field(default_factory=list)
+    """For every block: which cause, which of its rules."""
     rates: list[tuple[int, list[str]]] = field(default_factory=list)
     monitors: list[tuple[str, dict[str, Any], list[str]]] = field(default_factory=list)
     """For every monitor: its place, its entry, its rules or the causes of its noisy-or."""
@@ -109,9 +109,8 @@ def _shares_of_values(work: Work, blocks: Sequence[Block], rates: Sequence[Rate]
     share = np.ones(len(prior))
     known = {column.tobytes() for column in columns}
     for cause in work.data.get("causes", ()):
-        option = _options(work, cause["name"], list(cause.get("states") or {"": cause}))
-        spec = next(iter((cause.get("states") or {"": cause}).values()))
-        if "rate" in spec and option.tobytes() not in known:
+        option = _options(work, cause)
+        if "rate" in next(iter(states_of(cause).values())) and option.tobytes() not in known:
             columns.append(option)
             share *= np.bincount(option, prior)[option]
     group = np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].ravel()
@@ -128,7 +127,7 @@ def _only_alarms(work: Work) -> bool:
 def _cause_blocks(work: Work, places: _Places) -> list[Block]:
     blocks = []
     for c, cause in enumerate(work.data["causes"]):
-        states = cause.get("states") or {"": cause}
+        states = states_of(cause)
         if any("rate" in spec for spec in states.values()):
             continue
         own = {key: None for s in states.values() if isinstance(s["prior"], dict) for key in s["prior"]}
@@ -136,29 +135,28 @@ def _cause_blocks(work: Work, places: _Places) -> list[Block]:
         if any(isinstance(s["prior"], InOrder) for s in states.values()):
             rules = InOrder({**own, "default": None})
         deciding = np.array([str(rule) for rule in work.deciding(rules)])
-        option = _options(work, cause["name"], list(states))
+        option = _options(work, cause)
         for rule in rules:
             prior = [_prior_under(spec["prior"], rule) for spec in states.values()]
             everything = np.array([max(0.0, 1.0 - sum(prior)), *prior])
             blocks.append(Block(everything / everything.sum(), np.where(deciding == rule, option, -1)))
-            places.blocks.append((c, rule, list(states)))
+            places.blocks.append((c, rule))
     return blocks
 
 
 def _hypothesis_block(work: Work, places: _Places) -> list[Block]:
-    names = [str(h["name"]) for h in work.data["hypotheses"]]
-    position = {causes_in(name): i for i, name in enumerate(names)}
-    option = np.array([position[causes_in(name)] for name in work.words.whole or work.words.names], dtype=np.intp)
+    position = {causes_in(str(h["name"])): i for i, h in enumerate(work.data["hypotheses"])}
+    option = np.array([position[causes_in(name)] for name in work.whole], dtype=np.intp)
     prior = np.array([float(h["prior"]) for h in work.data["hypotheses"]])
-    places.blocks.append((-1, "", names))
+    places.blocks.append((-1, ""))
     return [Block(prior / prior.sum(), option)]
 
 
-def _options(work: Work, name: str, states: Sequence[str]) -> Indices:
+def _options(work: Work, cause: Mapping[str, Any]) -> Indices:
     """Return, for every hypothesis, in which state a cause is, counted from 1; 0 where it is absent."""
     option = np.zeros(len(work.words.names), dtype=np.intp)
-    for k, state in enumerate(states, start=1):
-        option[work.words.where(f"{name}={state}" if state else name)] = k
+    for k, state in enumerate(states_of(cause), start=1):
+        option[work.words.where(label_of(cause, state))] = k
     return option
 
 
@@ -171,7 +169,7 @@ def _ages(work: Work, places: _Places) -> tuple[Indices, list[Rate]]:
     """Return the group of ages that each record is in, and the causes that come at a rate."""
     columns, rated = list[Floats](), list[tuple[Indices, Floats]]()
     for c, cause in enumerate(work.data.get("causes", ())):
-        states = cause.get("states") or {"": cause}
+        states = states_of(cause)
         if not any("rate" in spec for spec in states.values()):
             continue
         own = [_age_of(work, record, states) for record in range(len(work.records))]
@@ -195,7 +193,7 @@ def _ages(work: Work, places: _Places) -> tuple[Indices, list[Rate]]:
             work.warnings.append(f"{missing} records do not say how old what {cause['name']!r} overtakes was; "
                                  "they count with the mean age of the others")  # fmt: skip
         columns.append(_grouped(ages))
-        rated.append((_options(work, cause["name"], list(states)), np.array([float(one) for one in numbers])))
+        rated.append((_options(work, cause), np.array([float(one) for one in numbers])))
         places.rates.append((c, list(states)))
     if not columns:
         return np.zeros(len(work.records), dtype=np.intp), []
@@ -266,9 +264,7 @@ def _needs_nothing(work: Work, happened: Happened, fit: Found) -> bool:
         f"the alarm has a rule for {NOTHING!r} of its own now: {observed[nothing].sum() / n:.1%} of the alarms found "
         f"nothing, and without that rule the file could only say {share:.1%}"
     )
-    places = [where for where in work.kept if where.startswith("alarm")]
-    for where in places:
-        work.kept.pop(where)
+    work.kept = {where: why for where, why in work.kept.items() if not where.startswith("alarm")}
     return True
 
 
@@ -305,7 +301,7 @@ def _write_causes(work: Work, happened: Happened, fit: Found, places: _Places) -
     observed = happened.counts.sum(axis=0)
     counted = not happened.selected and not _left_out(work)
     estimates: dict[tuple[int, str], list[Estimate]] = {}
-    for b, (c, rule, _) in enumerate(places.blocks):
+    for b, (c, rule) in enumerate(places.blocks):
         block = happened.blocks[b]
         decided = block.option >= 0
         n = np.bincount(block.option[decided], observed[decided], minlength=len(block.prior))
@@ -318,16 +314,15 @@ def _write_causes(work: Work, happened: Happened, fit: Found, places: _Places) -
                 hypothesis["prior"] = work.note(f"hypotheses[{i}].prior", own[i], hypothesis["prior"])
                 work.warn_few(int(n[i]), f"hypothesis {hypothesis['name']!r}")
     for c, cause in enumerate(work.data.get("causes", ())):
-        own_rules = [rule for at, rule, _ in places.blocks if at == c]
+        own_rules = [rule for at, rule in places.blocks if at == c]
         if own_rules:
             _write_cause(work, c, cause, {rule: estimates[c, rule] for rule in own_rules}, happened)
     for r, (c, states) in enumerate(places.rates):
         cause = work.data["causes"][c]
         for k, state in enumerate(states):
             spec = cause["states"][state] if state else cause
-            place = f"causes[{c}].states.{state}.rate" if state else f"causes[{c}].rate"
             came = round(float(observed[happened.rates[r].option == k + 1].sum()))
-            spec["rate"] = work.note(place, fit.rate(r, k, came), spec["rate"])
+            spec["rate"] = work.note(f"{place_of(c, state)}.rate", fit.rate(r, k, came), spec["rate"])
             work.warn_few(came, f"the rate of cause {cause['name']!r}")
 
 
@@ -340,11 +335,11 @@ def _write_cause(
     work: Work, c: int, cause: dict[str, Any], found: Mapping[str, Sequence[Estimate]], happened: Happened
 ) -> None:
     """Write the states of a cause, each under its rules; a state that no rule splits is over all records."""
-    states = cause.get("states") or {"": cause}
-    option = _options(work, cause["name"], list(states))
+    states = states_of(cause)
+    option = _options(work, cause)
     n = np.bincount(option, happened.counts.sum(axis=0), minlength=1 + len(states))
     for k, (state, spec) in enumerate(states.items(), start=1):
-        place = f"causes[{c}].states.{state}.prior" if state else f"causes[{c}].prior"
+        place = f"{place_of(c, state)}.prior"
         if isinstance(spec["prior"], dict):
             for rule in spec["prior"]:
                 spec["prior"][rule] = work.note(f"{place}.{rule}", found[rule][k], spec["prior"][rule])
@@ -376,14 +371,7 @@ def _write_monitor(work: Work, happened: Happened, fit: Found, places: _Places, 
         entry[key][name] = work.note(f"{place}.{key}.{name}", own, before)
         work.warn_few(n, f"{title} under {name!r}")
         if happened.selected or monitor.noisy_or:
-            _warn_wide(work, f"{place}.{key}.{name}", own)
-
-
-def _warn_wide(work: Work, place: str, own: Estimate) -> None:
-    """Warn of a probability of which the records tell next to nothing."""
-    if own.high - own.low > 0.6:
-        said = f"the records hardly tell {place}: anything from {own.low:.2g} to {own.high:.2g} fits them"
-        work.warnings.append(said)
+            work.warn_wide(f"{place}.{key}.{name}", own)
 
 
 def _compare(work: Work, happened: Happened, fit: Found) -> None:
@@ -393,15 +381,14 @@ def _compare(work: Work, happened: Happened, fit: Found) -> None:
         return
     observed = np.bincount(work.truth[alarmed], minlength=len(work.words.names)).astype(float)
     n = float(observed.sum())
-    whole = work.words.whole or work.words.names
     words = _words_to_compare(work)
     if happened.selected or _left_out(work):
         for word, where in words.items():
             share = fit.share(where) if work.intervals else Estimate(0.0, 0.0, 0.0, 0)
             work.after[word] = (float(observed[where].sum()) / n, share)
         expected = n * fit.of.shares(fit.numbers)
-        for name in dict.fromkeys(whole):
-            where = np.array([one == name for one in whole])
+        for name in dict.fromkeys(work.whole):
+            where = np.array([one == name for one in work.whole])
             mine, due = float(observed[where].sum()), float(expected[where].sum())
             far = abs(mine - due) / np.sqrt(max(due * (1.0 - due / n), 1.0))
             heard = sum("the file can only say" in one for one in work.warnings)
@@ -414,11 +401,8 @@ def _compare(work: Work, happened: Happened, fit: Found) -> None:
 
 def _words_to_compare(work: Work) -> dict[str, Any]:
     if "causes" not in work.data:
-        whole = work.words.whole or work.words.names
-        return {name: np.array([one == name for one in whole]) for name in dict.fromkeys(whole)}
+        return {name: np.array([one == name for one in work.whole]) for name in dict.fromkeys(work.whole)}
     words = {NOTHING: work.words.where(NOTHING)}
     for cause in work.data["causes"]:
-        for state in cause.get("states") or {"": None}:
-            label = f"{cause['name']}={state}" if state else cause["name"]
-            words[label] = work.words.where(label)
+        words |= {label: work.words.where(label) for label in (label_of(cause, state) for state in states_of(cause))}
     return words

@@ -17,13 +17,9 @@ from aquamend.decision.steps import Decision, RollBack
 from aquamend.decision.terminal import best_terminal, price
 from aquamend.errors import AquaMendError, IllegalProbe
 from aquamend.files import parse_problem
-from aquamend.learning.fitting import learned
-from aquamend.learning.learned_spreads import as_declared
+from aquamend.learning.estimates import ProbabilityQuality, probability_quality
+from aquamend.learning.fitting import as_declared, learned
 from aquamend.learning.past_alarms import Record, by_time, causes_in, day_of
-from aquamend.learning.probability_scores import (
-    ProbabilityQuality,
-    probability_quality,
-)
 from aquamend.learning.readings import Law
 from aquamend.problem import Problem
 from aquamend.problem.model.ages import Ages
@@ -184,7 +180,8 @@ def state_after(problem: Problem, record: Record) -> InformationState:
     state = _at_alarm(problem, record)
     for probe, answers in record.readings.items():
         for answer in answers if probe in state.problem.graph.probe_index else ():
-            said = state.problem.model.channels[probe].parse(_as_said(state, probe, answer))
+            channel = state.problem.model.channels[probe]
+            said = channel.parse(answer if isinstance(channel, Readings) else named(answer))
             if said is not None:
                 try:
                     state = state.after(Observation(probe, said))
@@ -259,11 +256,6 @@ def without_rules(problem: Problem) -> Problem:
     """Return the problem in which everything may be kept and declared: the decision has seen to the rules."""
     beliefs = [replace(belief, needs_support=False, may_keep=True) for belief in problem.graph.beliefs]
     return replace(problem, graph=replace(problem.graph, beliefs=beliefs))
-
-
-def _as_said(state: InformationState, probe: str, answer: str | float) -> str | float:
-    reads = isinstance(state.problem.model.channels[probe], Readings)
-    return answer if reads else named(answer)
 
 
 def _below(problem: Problem, record: Record, truth: Sequence[int]) -> list[float]:

@@ -3,35 +3,39 @@
 The template says what there is (beliefs, actions, edges, causes or hypotheses, which rules the tables have) and what is
 thought so far. Records that a rule of a table covers are pooled for that rule. What the template says counts as
 ``strength`` records, everywhere.
+
+What was really found, how much there was or which floor it was on, a record says in a column ``truth:BELIEF``. Of a
+normal spread mean and standard deviation are learned, of a range its ends, of listed values their weights; what was
+found but never listed is reported, as a missing hypothesis.
 """
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from aquamend.arrays import Indices
-from aquamend.codec import FirstThatHolds
-from aquamend.errors import BadArgument, meant
-from aquamend.files import hypotheses_in, parse_problem, vocabulary_in
+from aquamend.arrays import Floats
+from aquamend.codec.forms import number_in
+from aquamend.errors import meant
+from aquamend.files import parse_problem
 from aquamend.learning.answers import learn_answers
 from aquamend.learning.causes import learn_what_happens
-from aquamend.learning.estimates import STRENGTH, Estimate, cost
-from aquamend.learning.learned_spreads import learn_truths, nearest_parts, read_truths
-from aquamend.learning.learning_run import InOrder, Work
-from aquamend.learning.past_alarms import MISSING, Faults, InvalidRecords, Record, causes_in
+from aquamend.learning.estimates import STRENGTH, Estimate, cost, normal, shares
+from aquamend.learning.learning_run import Work, in_file_form, label_of, place_of, states_of, work_on
+from aquamend.learning.past_alarms import LARGEST, MISSING, Faults, Record
 from aquamend.learning.readings import Law
 from aquamend.problem import Problem
-from aquamend.problem.building.rules import Vocabulary
-from aquamend.text import shown
+from aquamend.problem.graph import Belief, Value
+from aquamend.problem.model.spreads import differs
+from aquamend.text import listed, named, shown
 
-WEAKEST, STRONGEST = 1e-6, 1e6
-"""How many records the template's own numbers may be worth."""
+FEWEST_FOR_A_SPREAD = 5
+"""Different amounts under one fixed value from which on it is said that a spread would suit them better."""
+MOST_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,81 +99,6 @@ def learned(
     )  # fmt: skip
 
 
-def work_on(
-    template: Mapping[str, Any],
-    records: Sequence[Record],
-    strength: float,
-    faults: Faults,
-    *,
-    law: Law = Law.AS_WRITTEN,
-    intervals: bool = True,
-) -> Work:
-    """Return what there is to learn from: the records of which it is known what was found, and a copy of the data."""
-    if not WEAKEST <= strength <= STRONGEST:
-        raise BadArgument(f"strength is {strength!r}; give a number from {WEAKEST:g} to {STRONGEST:g}")
-    words, hypotheses = vocabulary_in(template), hypotheses_in(template)
-    data = _with_tables(_plain(template), _read_in_order)
-    labelled, truth, strangers = _found(words, data, records, faults)
-    work = Work(data, words, hypotheses, labelled, truth, strength, law, intervals, faults=faults)
-    unlabelled = sum(record.found is None for record in records)
-    if unlabelled:
-        work.said.append(f"{unlabelled} of {len(records)} records have no finding; they tell of costs alone")
-    if strangers:
-        work.warnings.append(f"{strangers} records found more causes at once than `together` allows; they are left out")
-    if not labelled:
-        if faults.found:
-            raise InvalidRecords(faults.source, faults.found)
-        raise InvalidRecords(faults.source, ["none of them tells what was found"])
-    return work
-
-
-def _found(
-    words: Vocabulary, data: Mapping[str, Any], records: Sequence[Record], faults: Faults
-) -> tuple[list[Record], Indices, int]:
-    """Return the records with a finding, the hypothesis of each, and how many found what was left out."""
-    whole = words.whole or words.names
-    position: dict[frozenset[str], int] = {}
-    for s, names in enumerate(zip(whole, words.names, strict=True)):  # of what a spread stands for, the first part
-        for name in names:
-            position.setdefault(causes_in(name), s)
-    labels = _labels(data)
-    kept, truth, strangers = [], [], 0
-    for i, record in enumerate(records, start=1):
-        parts = causes_in(record.found) if record.found is not None else frozenset()
-        at = position.get(parts)
-        if at is None and labels and parts and all(part in labels for part in parts):
-            at = _where_all(words, parts, labels)
-            strangers += at is None
-        elif at is None and record.found is not None and record.found.strip().lower() not in MISSING:
-            near = meant(record.found, [*whole, *labels])
-            hint = f"; did you mean {near!r}?" if near else ""
-            said = f"found is {shown(record.found)[:80]!r}, which the problem does not know{hint}"
-            faults.add(record.place or f"record {i}", "found", said)
-        if at is not None:
-            kept.append(record)
-            truth.append(at)
-    return kept, np.array(truth, dtype=np.intp), strangers
-
-
-def _labels(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return what causes are called in findings, each with the name of its cause."""
-    return {
-        f"{cause['name']}={state}" if state else str(cause["name"]): str(cause["name"])
-        for cause in data.get("causes", ())
-        for state in cause.get("states") or {"": None}
-    }
-
-
-def _where_all(words: Vocabulary, parts: frozenset[str], labels: Mapping[str, str]) -> int | None:
-    """Return the first hypothesis under which exactly these causes are present; None where it was left out."""
-    holds = np.ones(len(words.names), dtype=bool)
-    for label, cause in labels.items():
-        own = words.where(label)
-        holds &= own if label in parts else ~own if cause not in {labels[p] for p in parts} else holds
-    found = np.flatnonzero(holds)
-    return int(found[0]) if len(found) else None
-
-
 def _name_strangers(work: Work, problem: Problem, records: Sequence[Record]) -> None:
     """Say which columns belong to nothing in the problem."""
     probes = list(problem.graph.probe_index)
@@ -196,52 +125,6 @@ def _name_strangers(work: Work, problem: Problem, records: Sequence[Record]) -> 
         work.said.append(
             f"no record tells what {', '.join(map(repr, unread[:8]))} read; their kernels stay as they were"
         )
-
-
-def _plain(data: Any) -> Any:
-    """Return data as JSON has them, free of what reading them left behind."""
-    if isinstance(data, Mapping):
-        return {str(key): _plain(value) for key, value in data.items()}
-    if isinstance(data, (list, tuple)):
-        return [_plain(value) for value in data]
-    if isinstance(data, float):
-        return float(data)
-    return copy.copy(data)
-
-
-def in_file_form(data: dict[str, Any]) -> dict[str, Any]:
-    """Return data with tables of which the first rule that holds decides as a file has them."""
-    return _with_tables(copy.deepcopy(data), _written_in_order)
-
-
-def _read_in_order(table: Any) -> Any:
-    in_order = isinstance(table, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in table)
-    return InOrder(FirstThatHolds((str(rule), row) for rule, row in table)) if in_order else table
-
-
-def _written_in_order(table: Any) -> Any:
-    return [[rule, row] for rule, row in table.items()] if isinstance(table, InOrder) else table
-
-
-def _with_tables(data: dict[str, Any], changed: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return the data with every table that is learned changed in its form."""
-    alarm, kernels = data.get("alarm"), data.get("kernels", {})
-    alarms = [one for one in (alarm, *(data.get("alarms") or {}).values()) if one]
-    places: list[tuple[Any, tuple[str, ...]]] = [(one, ("likelihood",)) for one in alarms]
-    places += [(kernel, _TABLES) for kernel in kernels.values()]
-    places += [
-        (state, ("prior", "rate"))
-        for cause in data.get("causes", ())
-        for state in (cause.get("states") or {"": cause}).values()
-    ]
-    for entry, keys in places:
-        for key in keys:
-            if key in entry:
-                entry[key] = changed(entry[key])
-    return data
-
-
-_TABLES = ("likelihood", "gaussian", "mixture", "samples")
 
 
 def _costs(work: Work, records: Sequence[Record]) -> None:
@@ -292,3 +175,163 @@ def _priced(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], str, st
     for key in ("restart", "escalate"):
         if key in data:
             yield "", data, key, key
+
+
+def as_declared(value: Value, belief: Belief) -> Value | None:
+    """Return a value as its belief declares it, a number or text; None where it is neither, or missing."""
+    if isinstance(belief.declared, str):
+        return named(value)
+    number = value if isinstance(value, int | float) else number_in(value)
+    return None if number is None or not -LARGEST < number < LARGEST else float(number)
+
+
+def read_truths(work: Work, beliefs: Sequence[Belief]) -> None:
+    """Check what the records say was true, and bring it to the form that beliefs declare."""
+    known = {belief.name: belief for belief in beliefs if belief.declared is not None}
+    for i, record in enumerate(work.records):
+        own: dict[str, Value] = {}
+        for name, value in record.truth.items():
+            if name not in known:
+                continue
+            missing = isinstance(value, str) and value.lower() in MISSING
+            if missing and not isinstance(known[name].declared, str):
+                continue
+            read = as_declared(value, known[name])
+            if read is None:
+                place = record.place or f"record {i + 1}"
+                work.faults.add(place, f"truth:{name}", f"{value!r} is no number, which {name!r} declares")
+            else:
+                own[name] = read
+        if own != record.truth:
+            work.records[i] = replace(record, truth=own)
+
+
+def nearest_parts(work: Work, beliefs: Sequence[Belief]) -> None:
+    """Place each record under the value of a spread that is nearest to what was really true."""
+    known = {belief.name: belief for belief in beliefs}
+    whole = np.array(work.whole)
+    for i, record in enumerate(work.records):
+        spread = [name for name in record.truth if name in known and work.is_spread(name, int(work.truth[i]))]
+        parts = np.flatnonzero(whole == whole[work.truth[i]])
+        for name in spread:
+            own, value = work.words.truth[name][parts], record.truth[name]
+            if isinstance(value, str):
+                parts = parts[own == value] if (own == value).any() else parts
+            else:
+                far = np.array([abs(float(one) - value) if isinstance(one, int | float) else np.inf for one in own])
+                parts = parts[far == far.min()]
+        work.truth[i] = parts[0]
+
+
+def learn_truths(work: Work, beliefs: Sequence[Belief]) -> None:
+    """Learn every spread of the template from the true values of the records under it."""
+    known = {belief.name: belief for belief in beliefs}
+    for place, holds, truth in _written(work):
+        for name, written in truth.items():
+            if name not in known:
+                continue
+            own = [
+                record.truth[name]
+                for record, s in zip(work.records, work.truth.tolist(), strict=True)
+                if holds[s] and name in record.truth
+            ]
+            _learn_truth(work, f"{place}.truth.{name}", known[name], written, own)
+
+
+def _written(work: Work) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Yield the place of everything that says what is true, under which hypotheses it holds, and what it says."""
+    for i, hypothesis in enumerate(work.data.get("hypotheses", ())):
+        if hypothesis.get("truth"):
+            holds = np.array([name == str(hypothesis["name"]) for name in work.whole])
+            yield f"hypotheses[{i}]", holds, hypothesis["truth"]
+    for c, cause in enumerate(work.data.get("causes", ())):
+        for state, spec in states_of(cause).items():
+            if spec.get("truth"):
+                yield place_of(c, state), work.words.where(label_of(cause, state)), spec["truth"]
+
+
+def _learn_truth(work: Work, place: str, belief: Belief, written: Any, own: Sequence[Value]) -> None:
+    numbers = np.array([value for value in own if not isinstance(value, str)], dtype=float)
+    if not isinstance(written, dict):
+        _fixed(work, place, belief, written, numbers)
+    elif not own:
+        work.kept[place] = f"no record says what was true of {belief.name!r}; add a column truth:{belief.name}"
+        work.said.append(f"{place} stays as it was: {work.kept[place]}")
+    elif "values" in written:
+        _weights(work, place, belief, written, own)
+    else:
+        kind = "normal" if "normal" in written else "uniform"
+        before = [float(number) for number in written[kind]]
+        if kind == "normal":
+            law = normal(numbers, *before, strength=work.strength)
+            found = (law.mean, law.sd)
+        else:
+            found = _ends(numbers, before, work.strength)
+        written[kind] = [work.note(f"{place}.{kind}[{k}]", e, before[k]) for k, e in enumerate(found)]
+        _right_after_all(work, place, belief, numbers)
+    work.warn_few(len(own), place)
+
+
+def _fixed(work: Work, place: str, belief: Belief, written: Any, numbers: Floats) -> None:
+    """Say where a value that the file takes for certain is none."""
+    apart = len(np.unique(numbers)) >= FEWEST_FOR_A_SPREAD and float(numbers.std()) > belief.tolerance
+    if apart:
+        mean, sd = float(numbers.mean()), float(numbers.std(ddof=1))
+        work.warnings.append(
+            f"{place} is {written} in the file, and the records found {len(numbers)} different amounts, {mean:.4g} "
+            f"give or take {sd:.3g}; write {{normal: [{mean:.4g}, {sd:.3g}]}} there"
+        )
+
+
+def _right_after_all(work: Work, place: str, belief: Belief, numbers: Floats) -> None:
+    near = sum(not differs(float(value), belief.declared, belief.tolerance) for value in numbers)
+    if near:
+        work.warnings.append(
+            f"{place}: in {near} of {len(numbers)} records what was true is within {belief.tolerance:g} of what is "
+            "declared, so that nothing had failed"
+        )
+
+
+def _ends(numbers: Floats, before: Sequence[float], strength: float) -> tuple[Estimate, Estimate]:
+    """Return the ends of a range: what was seen, and beyond it what n even draws miss, (max − min)/(n − 1) on average.
+
+    The file's own ends count as so many records; nothing that was seen is left outside.
+    """
+    n = len(numbers)
+    least, most = float(numbers.min()), float(numbers.max())
+    miss = (most - least) / (n - 1) if n > 1 else 0.0
+    weight = n / (n + strength)
+    low = min(least, weight * (least - miss) + (1.0 - weight) * before[0])
+    high = max(most, weight * (most + miss) + (1.0 - weight) * before[1])
+    reach = (most - least) * (20.0 ** (1.0 / (n - 1)) - 1.0) if n > 1 else float("inf")
+    return (
+        Estimate(low, min(low, least - reach), max(low, least), n),
+        Estimate(high, min(high, most), max(high, most + reach), n),
+    )
+
+
+def _weights(work: Work, place: str, belief: Belief, written: dict[str, Any], own: Sequence[Value]) -> None:
+    """Learn the weights of listed values."""
+    weighted = isinstance(written["values"], dict)
+    keys = list(written["values"])
+    values = [as_declared(number if isinstance(number, str | int | float) else str(number), belief) for number in keys]
+    prior = [float(written["values"][key]) for key in keys] if weighted else [1.0] * len(keys)
+    counts, strangers = np.zeros(len(keys)), list[str]()
+    for value in own:
+        at = next((k for k, one in enumerate(values) if not differs(one, value, belief.tolerance)), None)
+        if at is None:
+            strangers.append(named(value))
+        else:
+            counts[at] += 1.0
+    found = shares(counts, prior, strength=work.strength)
+    total = sum(prior)
+    written["values"] = {
+        named(value) if value is not None else str(key): work.note(f"{place}.values.{key}", e, p / total)
+        for key, value, e, p in zip(keys, values, found, prior, strict=True)
+    }
+    if strangers:
+        apart = list(dict.fromkeys(strangers))
+        work.warnings.append(
+            f"{place}: {len(strangers)} records found {listed(apart, most=MOST_LISTED)}, which the file does not list; "
+            "add what may be true"
+        )

@@ -12,8 +12,9 @@ in which the file's own number counts as so many records. Where nothing is selec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -243,40 +244,38 @@ class Found:
     mode: Floats
     drawn: tuple[Floats, Floats]
 
-    def __post_init__(self) -> None:
-        points, weight = self.drawn
-        order = np.random.default_rng(1).choice(len(points), min(len(points), 600), p=weight / weight.sum())
-        object.__setattr__(self, "_several", [self.of.numbers(points[i]) for i in order])
-
-    @property
+    @cached_property
     def numbers(self) -> Numbers:
         """What the mode stands for."""
         return self.of.numbers(self.mode)
 
+    @cached_property
+    def _others(self) -> Sequence[Numbers]:
+        points, weight = self.drawn
+        order = np.random.default_rng(1).choice(len(points), min(len(points), 600), p=weight / weight.sum())
+        return [self.of.numbers(points[i]) for i in order]
+
     def block(self, b: int, k: int, records: int) -> Estimate:
         """Return one option of a block."""
-        return self._estimate(float(self.numbers.blocks[b][k]), [n.blocks[b][k] for n in self._others], records)
+        return self._estimate(lambda numbers: numbers.blocks[b][k], records)
 
     def rate(self, r: int, k: int, records: int) -> Estimate:
         """Return one rate."""
-        return self._estimate(float(self.numbers.rates[r][k]), [n.rates[r][k] for n in self._others], records)
+        return self._estimate(lambda numbers: numbers.rates[r][k], records)
 
     def monitor(self, m: int, k: int, records: int) -> Estimate:
         """Return one number of a monitor."""
-        return self._estimate(float(self.numbers.monitors[m][k]), [n.monitors[m][k] for n in self._others], records)
+        return self._estimate(lambda numbers: numbers.monitors[m][k], records)
 
     def share(self, where: Bools) -> Estimate:
         """Return how many of the records have found any of these hypotheses, by the model."""
-        found = [float(self.of.shares(n)[where].sum()) for n in (self.numbers, *self._others[:300])]
-        return self._estimate(found[0], found[1:], round(float(self.of.counts.sum())))
+        records = round(float(self.of.counts.sum()))
+        return self._estimate(lambda numbers: float(self.of.shares(numbers)[where].sum()), records, most=300)
 
-    @property
-    def _others(self) -> Sequence[Numbers]:
-        return self._several  # type: ignore[attr-defined,no-any-return]  # set once, when it was made
-
-    @staticmethod
-    def _estimate(value: float, drawn: Sequence[float], records: int) -> Estimate:
-        low, high = np.quantile(np.array(drawn, dtype=float), [0.025, 0.975])
+    def _estimate(self, of: Callable[[Numbers], float], records: int, *, most: int | None = None) -> Estimate:
+        """Return what follows from the numbers, with its interval by so many draws at most."""
+        value = float(of(self.numbers))
+        low, high = np.quantile(np.array([of(drawn) for drawn in self._others[:most]], dtype=float), [0.025, 0.975])
         return Estimate(value, min(float(low), value), max(float(high), value), records)
 
 

@@ -28,11 +28,9 @@ from aquamend.decision.terminal import best_terminal
 from aquamend.errors import AquaMendError, BadArgument, MissingLibrary, UnknownName
 from aquamend.files import parse_problem
 from aquamend.learning.checking import held_back
-from aquamend.learning.estimates import STRENGTH, Estimate
-from aquamend.learning.fitting import work_on
-from aquamend.learning.learning_run import InOrder, Work
+from aquamend.learning.estimates import STRENGTH, Estimate, brier, expected_calibration_error
+from aquamend.learning.learning_run import InOrder, Work, in_file_form, work_on
 from aquamend.learning.past_alarms import LARGEST, MISSING, Faults, InvalidRecords, Record
-from aquamend.learning.probability_scores import brier, expected_calibration_error
 from aquamend.problem import Problem
 from aquamend.problem.building.independent_causes import LEAK
 
@@ -148,14 +146,15 @@ def alarm_from_scores(
     used, back = _split(work, scored)
     every = _fitted(setting, scored)
     thresholds = every.thresholds()
-    chosen = _chosen(every, thresholds, _signed(threshold, below), false_alarms)
-    checked = None if back is None else _checked(_fitted(setting, used), back, chosen.at)
     signed = -1.0 if below else 1.0
+    chosen = _chosen(every, thresholds, None if threshold is None else signed * threshold, false_alarms)
+    checked = None if back is None else _checked(_fitted(setting, used), back, chosen.at)
+    numbers = {rule: float(f"{e.value:.{DIGITS}g}") for rule, e in chosen.rings.items()}
     return ScoreAlarm(
         name, score, below, method,
         tuple(replace(one, at=signed * one.at) for one in thresholds),
         replace(chosen, at=signed * chosen.at),
-        _written(data, name, chosen),
+        in_file_form(_with_rules(data, name, numbers)),
         {rule: signed * every.scored.value[every.rule == k] for k, rule in enumerate(rules)},
         checked, len(scored.value), tuple(work.said),
     )  # fmt: skip
@@ -224,13 +223,6 @@ def _with_rules(data: Mapping[str, Any], name: str, rules: Mapping[str, Any]) ->
     else:
         copied["alarm"] = entry
     return copied
-
-
-def _written(data: dict[str, Any], name: str, chosen: Threshold) -> dict[str, Any]:
-    from aquamend.learning.fitting import in_file_form
-
-    numbers = {rule: float(f"{e.value:.{DIGITS}g}") for rule, e in chosen.rings.items()}
-    return in_file_form(_with_rules(data, name, numbers))
 
 
 def _scored(work: Work, score: str, *, below: bool) -> _Scored:
@@ -379,15 +371,9 @@ def _priced(setting: _Setting, at: float, rings: Mapping[str, Estimate], numbers
 
 def _after(setting: _Setting, numbers: Mapping[str, float]) -> float:
     """Return the expected loss once the alarm has rung, by what is best one probe ahead."""
-    from aquamend.learning.fitting import in_file_form
-
     problem = parse_problem(in_file_form(_with_rules(setting.data, setting.name, numbers)))
     state = InformationState.alarmed(problem, (setting.name,) if setting.name else None)
     return min(best_terminal(state).loss, float(probe_values(state).expected_loss.min(initial=math.inf)))
-
-
-def _signed(threshold: float | None, below: bool) -> float | None:
-    return -threshold if below and threshold is not None else threshold
 
 
 def _chosen(

@@ -173,7 +173,16 @@ Factor = tuple[tuple[str, ...], Floats]
 
 def load_network(path: Path) -> Network:
     """Return the network of a file: BIF, UAI, XMLBIF and what else pyAgrum reads."""
-    return network_of(read_by_library(path), path.stem)
+    bn = read_by_library(path)
+    nodes = [bn.variable(i).name() for i in bn.topologicalOrder()]
+    states = {node: tuple(bn.variable(node).labels()) for node in nodes}
+    parents, tables = {}, {}
+    for node in nodes:
+        table = bn.cpt(node)
+        axes = list(reversed(table.names))  # as its array has them: the node itself comes last
+        numbers = _as_written(np.asarray(table.toarray(), dtype=np.float64))
+        parents[node], tables[node] = tuple(axes[:-1]), numbers / numbers.sum(axis=-1, keepdims=True)
+    return Network(path.stem, states, parents, tables)
 
 
 def library() -> Any:
@@ -202,20 +211,6 @@ def read_by_library(path: Path) -> Any:
     except Exception as error:  # noqa: BLE001 - whatever the library raises is about the file
         first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise AquaMendError(f"pyAgrum cannot read it: {first.replace(str(known), path.name)}") from None
-
-
-def network_of(read: object, name: str) -> Network:
-    """Return a network that pyAgrum has read, under a name."""
-    bn: Any = read
-    nodes = [bn.variable(i).name() for i in bn.topologicalOrder()]
-    states = {node: tuple(bn.variable(node).labels()) for node in nodes}
-    parents, tables = {}, {}
-    for node in nodes:
-        table = bn.cpt(node)
-        axes = list(reversed(table.names))  # as its array has them: the node itself comes last
-        numbers = _as_written(np.asarray(table.toarray(), dtype=np.float64))
-        parents[node], tables[node] = tuple(axes[:-1]), numbers / numbers.sum(axis=-1, keepdims=True)
-    return Network(name, states, parents, tables)
 
 
 def _as_written(numbers: Floats) -> Floats:

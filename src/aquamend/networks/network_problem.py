@@ -1,4 +1,9 @@
-"""A network and the roles of its nodes, made into a problem file by causes; and how near that comes to the network.
+"""A network made into a problem file by causes: what each of its nodes is for a recovery, and how near the file comes.
+
+A node is a cause, a test, the symptom that rang, or nothing. What nobody says is guessed, by a rule that knows no
+network: causes are the nodes without parents above the symptom, each of them sound in its most probable state; tests
+are the other nodes without children that depend on a cause. Every test costs 1, every repair 5, a fault that is left
+costs 60, handing over 100. A person corrects that in a file.
 
 Every cause has its probability given the causes before it, every test and the alarm theirs given the causes, all of
 them exact. What a problem file cannot say is said beside it: tests that depend on each other though all causes are
@@ -8,8 +13,8 @@ known, and combinations of more causes than may come together.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations as pairs
 from pathlib import Path
@@ -19,14 +24,19 @@ import numpy as np
 
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState
+from aquamend.codec import Cost, FaultReport, Loss, Name, form_of
+from aquamend.codec.plain_text import data_at
+from aquamend.errors import AquaMendError, Fault, InvalidProblem
 from aquamend.files import parse_problem
 from aquamend.files.format import FORMAT
 from aquamend.networks.network import Network, library, read_by_library
-from aquamend.networks.roles import Roles, guessed
-from aquamend.networks.table_rules import DEFAULT, as_noisy_or, as_rules
 from aquamend.problem import Problem
 from aquamend.problem.building.root_causes import combinations
 
+TEST, REPAIR, RESIDUAL, ESCALATE = 1.0, 5.0, 60.0, 100.0
+MOST_TOGETHER = 4
+MOST_SETTINGS = 100_000
+"""Settings of the causes up to which one more may come together, where nobody says how many may."""
 MOST_PAIRS = 400
 """Pairs of tests whose dependence is computed; of more, the first."""
 MOST_CHECKED = 20_000
@@ -35,6 +45,129 @@ MOST_DEPENDENT = 0.05
 """By how much a guessed test may depend on another, all causes known."""
 NOTEWORTHY = 1e-6
 """What two tests may depend on each other without being mentioned."""
+SAME = 1e-12
+"""Numbers that differ by less are one."""
+MOST_RULES = 20_000
+DEFAULT = "default"
+
+Literal = tuple[str, Bools]
+"""A word of a condition, and under which settings it holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseRole:
+    """A node that may be at fault."""
+
+    normal: Name
+    """The state in which nothing is wrong; any other is a fault."""
+    repair: Cost = REPAIR
+    """What putting it right costs."""
+    residual: Loss = RESIDUAL
+    """What is lost if it is at fault and stays so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """What each node is, and what everything costs."""
+
+    symptom: Mapping[Name, Name]
+    """What rang: nodes with the states that they are in."""
+    causes: Mapping[Name, CauseRole]
+    """The nodes that may be at fault."""
+    tests: Mapping[Name, Cost] = field(default_factory=dict)
+    """The nodes that can be looked at now, with what that costs."""
+    together: int | None = None
+    """How many causes may be at fault at once; all of them unless given."""
+    escalate: Cost | None = ESCALATE
+    """What handing over to a person costs."""
+    restart: Cost | None = None
+    """What replacing everything costs."""
+    unit: str = ""
+    """The unit of every cost and loss."""
+
+
+def guessed(network: Network, symptom: Mapping[str, str]) -> Roles:
+    """Return what the nodes are, as far as the network tells; `suggested` leaves out tests that would mislead."""
+    if not symptom:
+        leaves = ", ".join(f"{leaf} ({', '.join(network.states[leaf])})" for leaf in network.leaves[:12])
+        raise AquaMendError(f"say what rang, with --symptom NODE=STATE; nodes without children are {leaves}")
+    for node, state in symptom.items():
+        network.state(node, state)
+    above = network.ancestors(symptom)
+    roots = [node for node in above if not network.parents[node] and node not in symptom]
+    usual = {node: network.states[node][int(network.tables[node].argmax())] for node in roots}
+    causes = {node: CauseRole(normal=state) for node, state in usual.items()}
+    if not causes:
+        raise AquaMendError(
+            f"no node stands above {', '.join(symptom)}; name another symptom, or causes in a roles file"
+        )
+    tests = {
+        leaf: TEST
+        for leaf in network.leaves
+        if leaf not in symptom and leaf not in causes and network.deciding(leaf, list(causes))
+    }
+    return with_together(network, Roles(symptom=symptom, causes=causes, tests=tests))
+
+
+def with_together(network: Network, roles: Roles) -> Roles:
+    """Return the roles with how many causes may come together: four, or as many as there is room for."""
+    faults, counts, most = [len(network.states[node]) - 1 for node in roles.causes], [1], 0
+    while most < min(MOST_TOGETHER, len(faults)):
+        most += 1
+        counts = [1] + [0] * most
+        for states in faults:
+            for k in range(most, 0, -1):
+                counts[k] += states * counts[k - 1]
+        if sum(counts) > MOST_SETTINGS:
+            most -= 1
+            break
+    return replace(roles, together=max(1, most))
+
+
+def read_roles(path: Path, network: Network) -> Roles:
+    """Return the roles that a file gives; ``InvalidProblem`` with every fault in it."""
+    report = FaultReport(nulls=True)
+    roles: Any = form_of(Roles).read(data_at(path), "", report)
+    if report.count:
+        raise report.error(())
+    return checked_roles(roles, network)
+
+
+def checked_roles(roles: Roles, network: Network) -> Roles:
+    """Return the roles; ``InvalidProblem`` with every name of nothing in them, and nodes with two roles."""
+    faults = list(_faults(roles, network))
+    if faults:
+        raise InvalidProblem(faults)
+    return roles
+
+
+def _faults(roles: Roles, network: Network) -> Iterator[Fault]:
+    said: list[tuple[str, str]] = [(f"symptom.{node}", node) for node in roles.symptom]
+    said += [(f"causes.{node}", node) for node in roles.causes] + [(f"tests.{node}", node) for node in roles.tests]
+    for where, node in said:
+        if node not in network.states:
+            yield Fault(where, f"{node!r} is no node of the network", "rename it", node, list(network.states))
+    states = {f"symptom.{node}": (node, state) for node, state in roles.symptom.items()}
+    states |= {f"causes.{node}.normal": (node, role.normal) for node, role in roles.causes.items()}
+    for where, (node, state) in states.items():
+        if node in network.states and state not in network.states[node]:
+            yield Fault(where, f"{state!r} is no state of {node}", "rename it", state, network.states[node])
+    costs = {f"tests.{node}": cost for node, cost in roles.tests.items()}
+    costs |= {f"causes.{node}.repair": role.repair for node, role in roles.causes.items()}
+    costs |= {f"causes.{node}.residual": role.residual for node, role in roles.causes.items()}
+    costs |= {key: cost for key in ("escalate", "restart") if (cost := getattr(roles, key)) is not None}
+    for where, cost in costs.items():
+        if not cost >= 0.0:
+            yield Fault(where, f"{cost!r} is not a cost", "give a number of at least 0")
+    if roles.together is not None and roles.together < 1:
+        yield Fault("together", f"{roles.together} leaves no cause", "give a whole number of at least 1")
+    if not roles.symptom:
+        yield Fault("symptom", "there is none", "say which node is in which state")
+    if not roles.causes:
+        yield Fault("causes", "there are none", "name at least one node that may be at fault")
+    for node in roles.causes:
+        if node in roles.symptom or node in roles.tests:
+            yield Fault(f"causes.{node}", "it is a symptom or a test, too", "keep one of the two")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +315,7 @@ class _Maker:
         several = len(self.faults(node)) > 1
         return f"{clean(node)}={clean(self.network.states[node][state])}" if several else clean(node)
 
-    def settings(self, nodes: Sequence[str], most: int) -> tuple[Indices, list[tuple[str, Bools]]]:
+    def settings(self, nodes: Sequence[str], most: int) -> tuple[Indices, list[Literal]]:
         """Return the states of these causes, so many of them at fault at most, and under which each word holds."""
         faults = [self.faults(node) for node in nodes]
         present = combinations([len(own) for own in faults], most)
@@ -196,7 +329,7 @@ class _Maker:
             words += [(self.word(node, state), present[:, k] == i) for i, state in enumerate(own, start=1)]
         return states, words
 
-    def table(self, node: str, evidence: Sequence[str], most: int) -> tuple[Floats, list[tuple[str, Bools]]]:
+    def table(self, node: str, evidence: Sequence[str], most: int) -> tuple[Floats, list[Literal]]:
         """Return P(node | causes) for every possible setting of those that decide it, and the words for these."""
         own = self.network.deciding(node, evidence)
         states, words = self.settings(own, most)
@@ -246,7 +379,7 @@ class _Maker:
             return {"outcomes": outcomes, "likelihood": {DEFAULT: rules[0][1]}}
         return {"outcomes": outcomes, "likelihood": [[condition, row] for condition, row in rules]}
 
-    def _alone(self, words: Sequence[tuple[str, Bools]]) -> list[tuple[str, Bools]]:
+    def _alone(self, words: Sequence[Literal]) -> list[Literal]:
         """Return the words that do not hold where another one does for the same cause: those of states."""
         several = {clean(node) for node in self.causes if len(self.faults(node)) > 1}
         return [(word, holds) for word, holds in words if word not in several]
@@ -266,3 +399,73 @@ class _Maker:
         joint = joint[np.isfinite(joint).all(axis=(1, 2))]
         apart = joint.sum(axis=2)[:, :, None] * joint.sum(axis=1)[:, None, :]
         return float(np.abs(joint - apart).max(initial=0.0))
+
+
+# A table with a row for every setting of causes, written as few rules: the first that holds decides.
+#
+# The table is split by one state of a cause after the other, each time by the one that tells most about which row it is
+# (in bits), until all rows are the same. What holds where a state is present comes first, so that the rules for the
+# rest need not say that it is absent: each rule names only what is present.
+
+
+def as_rules(rows: Floats, words: Sequence[Literal], what: str) -> list[tuple[str, list[float]]]:
+    """Return conditions with rows, shape ``(n_settings, width)``, in order; ``what`` is named if they are too many."""
+    _, label = np.unique(np.round(rows / SAME), axis=0, return_inverse=True)
+    first = np.unique(label, return_index=True)[1]
+    found = []
+    for path, of in _split(label.reshape(-1), words, np.arange(len(rows)), ()):
+        found.append((" & ".join(path) or DEFAULT, [float(f"{p:.15g}") for p in rows[first[of]].tolist()]))
+        if len(found) > MOST_RULES:
+            said = f"what {what} says of its causes takes more than {MOST_RULES:,} rules"
+            raise AquaMendError(f"{said}; take fewer causes, let fewer come together, or leave it out")
+    return found
+
+
+def _split(
+    label: Indices, words: Sequence[Literal], among: Indices, path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], int]]:
+    own = label[among]
+    if (own == own[0]).all():
+        yield path, int(own[0])
+        return
+    best, least = None, np.inf
+    for k, (_, holds) in enumerate(words):
+        here = holds[among]
+        if here.any() and not here.all():
+            left = _bits(own[here]) + _bits(own[~here])
+            if left < least:
+                best, least = k, left
+    if best is None:
+        raise AquaMendError("two settings of the causes that no word tells apart have different rows")
+    word, holds = words[best]
+    here = holds[among]
+    yield from _split(label, words, among[here], (*path, word))
+    yield from _split(label, words, among[~here], path)
+
+
+def _bits(label: Indices) -> float:
+    """Return how much is left to be said of which label each entry has."""
+    counts = np.bincount(label)
+    counts = counts[counts > 0]
+    return float(-(counts * np.log(counts / len(label))).sum())
+
+
+def as_noisy_or(present: Floats, words: Sequence[Literal]) -> dict[str, float] | None:
+    """Return the numbers of a noisy-or, with its leak; None where a probability, one for each setting, is none.
+
+    1 − p(s) = (1 − leak) Π (1 − number) over what is present: so each number follows from the settings with one alone.
+    """
+    count = np.sum([holds for _, holds in words], axis=0)
+    if not (count == 0).any():
+        return None
+    stays = 1.0 - present
+    leak, none = float(present[np.flatnonzero(count == 0)[0]]), float(stays[np.flatnonzero(count == 0)[0]])
+    numbers, expected = {"leak": leak}, np.full(len(present), none)
+    for word, holds in words:
+        alone = np.flatnonzero(holds & (count == 1))
+        if not len(alone) or none <= 0.0 or stays[alone[0]] > none + SAME:
+            return None
+        factor = float(stays[alone[0]]) / none
+        numbers[word] = max(0.0, 1.0 - factor)
+        expected = np.where(holds, expected * factor, expected)
+    return numbers if np.abs(expected - stays).max() <= 1e-9 else None

@@ -24,8 +24,7 @@ from aquamend.policies.policy import (
     hand_over,
 )
 from aquamend.policies.registry import DEFAULT, POLICIES, policy_named
-from aquamend.policies.single_fault import SingleFaultTroubleshooting
-from aquamend.policies.troubleshooting import Troubleshooting
+from aquamend.policies.troubleshooting import SingleFaultTroubleshooting, Troubleshooting
 from aquamend.policies.two_step import TwoStep
 
 __all__ = [

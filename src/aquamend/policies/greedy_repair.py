@@ -14,8 +14,8 @@ from aquamend.belief import InformationState
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.steps import Decision, Step
 from aquamend.decision.terminal import best_terminal, correction
-from aquamend.policies.observe_or_repair import call_service, observation, service_losses, spoken_at
 from aquamend.policies.policy import Description
+from aquamend.policies.troubleshooting import call_service, observation, service_losses, spoken_at
 from aquamend.problem import Problem
 from aquamend.problem.graph import RecoveryGraph
 

@@ -36,6 +36,8 @@ SLICES = 16
 """Intervals of equal probability into which readings are cut to see where the step changes."""
 SHARPEST = 0.005
 """How closely such a change is looked for, in standard deviations of the sharpest reading."""
+MOST_NODES = 400
+"""Nodes at which a tree is not followed further, unless another number is asked for."""
 NEVER = 1e-12
 """Probability of answers that are left out."""
 
@@ -102,16 +104,6 @@ class PlanTree:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanLimits:
-    """How large a tree may become."""
-
-    nodes: int = 400
-    """Nodes at which it is not followed further, the likeliest followed first."""
-    seconds: float = math.inf
-    """Time after which it is not followed further; then its size depends on the machine."""
-
-
-@dataclass(frozen=True, slots=True)
 class Parting:
     """Where two plans that have been the same so far take different steps."""
 
@@ -137,10 +129,15 @@ class TwoPlans:
     """The likeliest first."""
 
 
-def plan_tree(policy: Policy, state: InformationState, limits: PlanLimits | None = None, *, name: str = "") -> PlanTree:
-    """Return what a policy does from this state on, as far as the limits allow."""
-    growing = _Growing(policy, name or type(policy).__name__, limits or PlanLimits())
-    growing.grow(state)
+def plan_tree(
+    policy: Policy, state: InformationState, *, nodes: int = MOST_NODES, seconds: float = math.inf, name: str = ""
+) -> PlanTree:
+    """Return what a policy does from this state on, the likeliest followed first, up to so many nodes.
+
+    After so many seconds it is not followed further either; then its size depends on the machine.
+    """
+    growing = _Growing(policy, name or type(policy).__name__)
+    growing.grow(state, nodes, deadline.clock() + seconds)
     problem = state.problem
     return PlanTree(FORMAT, problem.name, problem.unit, growing.name, tuple(growing.in_order()))
 
@@ -157,17 +154,15 @@ class _Growing:
 
     policy: Policy
     name: str
-    limits: PlanLimits
     nodes: list[PlanNode] = field(default_factory=list)
     states: list[InformationState | None] = field(default_factory=list)
     """None where a node is an end."""
     below: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
-    def grow(self, state: InformationState) -> None:
-        until = deadline.clock() + self.limits.seconds
+    def grow(self, state: InformationState, most: int, until: float) -> None:
         self._add(PlanNode(self._asked(state), 1.0, 0.0), state)
         waiting = [(-1.0, 0)] if self.states[0] is not None else []
-        while waiting and len(self.nodes) < self.limits.nodes and deadline.clock() < until:
+        while waiting and len(self.nodes) < most and deadline.clock() < until:
             listener = current_listener()
             try:
                 if listener is not None and listener.interrupted:

@@ -13,9 +13,9 @@ from typing import Any
 
 from aquamend import plugins
 from aquamend.errors import UnknownName
+from aquamend.policies.myopic import Robust
 from aquamend.policies.planners import Lookahead
 from aquamend.policies.policy import DescribedPolicy, Policy
-from aquamend.policies.robust import Robust
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,32 +1,90 @@
-"""Decision-theoretic troubleshooting with the joint posterior: observe or repair, one observation ahead.
+"""Decision-theoretic troubleshooting: observe or repair, one observation ahead, with a repair plan of one's own.
 
 Heckerman, Breese and Rommelse, *Decision-theoretic troubleshooting*, Communications of the ACM 38(3), 1995, and Breese
 and Heckerman, UAI 1996. How their devices are read into recovery problems is written down in docs/policies.md.
+
+A plan is priced in every branch at once; ``joint`` losses are times the branch's probability.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState
+from aquamend.belief.support import spoken
 from aquamend.caching import computed_once
+from aquamend.decision.branches import branches_of
 from aquamend.decision.endings import TIE, BeliefPrices, Endings, endings_of
-from aquamend.decision.steps import Decision, Step
-from aquamend.decision.terminal import best_terminal, correction
-from aquamend.policies.observe_or_repair import call_service, observation, service_losses, spoken_at
-from aquamend.policies.policy import Description
+from aquamend.decision.probe_value import best_probe
+from aquamend.decision.steps import Decision, Reprobe, Step
+from aquamend.decision.terminal import best_terminal, correction, price
+from aquamend.policies.policy import Description, correctable
 from aquamend.problem import Problem
+from aquamend.problem.graph import RecoveryGraph
 from aquamend.problem.graph.recovery_graph import bits
+
+Priced = Callable[[Floats, Bools], Floats]
+"""From branch weights, ``(n_branches, n_hypotheses)``, and who speaks for what, to each branch's joint loss."""
 
 CELLS_AT_ONCE = 4_000_000
 """Branches times hypotheses that are planned for at once: some tens of megabytes."""
 SAME = 1.0 - 1e-12
 """Two ratios this close are equal, and the order of the graph decides."""
+
+
+def spoken_at(state: InformationState) -> Bools:
+    """Return who speaks for what now, ``(n_pairs,)``."""
+    return spoken(endings_of(state.problem).support, state)
+
+
+def observation(state: InformationState, loss: Priced, weight: Floats) -> Reprobe | None:
+    """Return the first observation of least cost plus expected loss after it, if that beats the loss now."""
+    if not state.legal:
+        return None
+    branches = branches_of(state, state.legal_probes)
+    endings, mass = endings_of(state.problem), float(weight.sum())
+    now = float(_at_worst(endings, loss, weight[None, :], spoken_at(state)[None, :])[0]) / mass
+    after = _at_worst(endings, loss, branches.likelihood * weight, branches.speaks)
+    best = best_probe(branches.cost + np.add.reduceat(after, branches.first) / mass, now)
+    return None if best is None else Reprobe(branches.probes[best])
+
+
+def _at_worst(endings: Endings, loss: Priced, weights: Floats, speaks: Bools) -> Floats:
+    """Return each branch's joint loss; that of a last resort where nothing else is admissible."""
+    own = loss(weights, speaks)
+    if not endings.others.last_resorts or not np.isinf(own).any():
+        return own
+    last = np.min([expected_joint(weights, ending.loss) for ending in endings.others.last_resorts], axis=0)
+    return np.where(np.isinf(own), last, own)
+
+
+def expected_joint(weights: Floats, loss: Floats) -> Floats:
+    """Return Σ_s w(s) ℓ(s) of every branch, with 0 · ∞ = 0."""
+    endless = np.isinf(loss)
+    finite = weights @ np.where(endless, 0.0, loss)
+    return np.where(weights @ endless > 0.0, math.inf, finite) if endless.any() else np.asarray(finite)
+
+
+def service_losses(endings: Endings, weights: Floats) -> Floats:
+    """Return the joint loss of the best plan, restart or escalation in every branch; infinite where there is none."""
+    least = np.full(len(weights), math.inf)
+    for ending in endings.others.usual:
+        least = np.minimum(least, expected_joint(weights, ending.loss))
+    return least
+
+
+def call_service(state: InformationState) -> Decision:
+    """Return the cheapest plan, restart or escalation here, else whatever ending is best."""
+    stops = [price(state, ending.decision) for ending in endings_of(state.problem).others.usual]
+    best = min(stops, key=lambda stop: stop.loss, default=None)
+    return best_terminal(state).decision if best is None or math.isinf(best.loss) else best.decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +140,7 @@ class _Sequences:
     """The repairs of every branch in order of probability over cost, and what following them is expected to cost."""
 
     order: Indices
-    """Shape ``(n_branches, n_steps)``; positions among the priced beliefs, -1 where nothing is left to repair."""
+    """Shape ``(n_branches, n_steps)``; positions of parts, -1 where nothing is left to repair."""
     expected: Floats
     """Shape ``(n_branches, n_steps + 1)``; joint expected loss if so many repairs are tried and the rest is left."""
 
@@ -196,7 +254,136 @@ def _repairs(problem: Problem) -> _Repairs:
     return _Repairs(failed, charges, np.where(endless, 0.0, price), possible, patterns, pattern.ravel())
 
 
+@dataclass(frozen=True, eq=False)
+class _Faults:
+    """The single faults of a problem: beliefs whose failure nothing else explains."""
+
+    alone: Bools
+    """Shape ``(n_hypotheses,)``; where there is at most one fault."""
+    beliefs: tuple[int, ...]
+    """The belief that each fault is, those without any hypothesis left out."""
+    which: Floats
+    """Shape ``(n_hypotheses, n_faults)``; one where the hypothesis is that fault and no other."""
+    repairs: tuple[tuple[int, ...], ...]
+    """For each fault, its belief and those derived from it."""
+    left: Floats
+    """Shape ``(n_hypotheses,)``; the loss of leaving all that has failed; infinite where going on is no ending."""
+
+
+@computed_once
+def _faults(problem: Problem) -> _Faults:
+    graph, failed = problem.graph, problem.failed > 0
+    derived = _derived(graph)
+    explained = np.zeros_like(failed)
+    for i, own in enumerate(derived):
+        explained[:, list(own)] |= failed[:, [i]]
+    roots = failed & ~explained
+    alone = roots.sum(axis=1) <= 1
+    which = (roots & alone[:, None]).astype(float)
+    beliefs = tuple(int(i) for i in np.flatnonzero(which.any(axis=0)))
+    loss = [belief.residual if belief.may_keep else math.inf for belief in graph.beliefs]
+    left = np.where(failed, loss, 0.0).sum(axis=1) if problem.corrections else np.full(len(failed), math.inf)
+    repairs = tuple((i, *derived[i]) for i in beliefs)
+    return _Faults(alone, beliefs, which[:, list(beliefs)], repairs, left)
+
+
+def _derived(graph: RecoveryGraph) -> list[tuple[int, ...]]:
+    """Return, for every belief, the beliefs that can be reached from it."""
+    reached: dict[str, set[int]] = {}
+    for name in reversed(graph.topological_order):
+        found: set[int] = set()
+        for target in graph.successors[name]:
+            if target in graph.belief_index:
+                found |= {graph.belief_index[target], *reached[target]}
+        reached[name] = found
+    return [tuple(sorted(reached[belief.name])) for belief in graph.beliefs]
+
+
+def _single_sequences(problem: Problem, weights: Floats, speaks: Bools) -> _Sequences:
+    """Return the repair sequences under the single-fault weights of every branch."""
+    faults, endings = _faults(problem), endings_of(problem)
+    mass = np.where(weights.sum(axis=1) > 0.0, weights.sum(axis=1), 1.0)[:, None]
+    p = weights @ faults.which
+    cost = _repair_costs(problem, endings, weights, speaks) / mass
+    left = np.column_stack([expected_joint(weights * column, faults.left) for column in faults.which.T] or [mass * 0.0])
+    left = left[:, : len(faults.beliefs)]
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        order = np.argsort(-np.where((p > 0.0) & np.isfinite(cost), p / cost, 0.0), axis=1, kind="stable")
+    p, cost, left = (np.take_along_axis(a, order, axis=1) for a in (p, cost, left))
+    # The first repair is paid for whatever is true; the next ones only if something is still wrong.
+    still = np.hstack([weights.sum(axis=1, keepdims=True), p[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]])
+    paid = _scaled(still[:, : p.shape[1]], cost).cumsum(axis=1)
+    rest = np.hstack([left[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:], np.zeros((len(p), 1))])[:, : p.shape[1]]
+    nothing = np.minimum(expected_joint(weights, faults.left), service_losses(endings, weights))[:, None]
+    return _Sequences(order, np.hstack([nothing, paid + rest]))
+
+
+def _scaled(probability: Floats, loss: Floats) -> Floats:
+    """Return p · ℓ with 0 · ∞ = 0."""
+    loss = np.broadcast_to(loss, probability.shape)
+    return probability * np.where(probability > 0.0, loss, 0.0)
+
+
+def _repair_costs(problem: Problem, endings: Endings, weights: Floats, speaks: Bools) -> Floats:
+    """Return the joint cost of each repair, ``(n_branches, n_faults)``: its closure, and what its new values leave."""
+    graph, faults = problem.graph, _faults(problem)
+    if not problem.corrections:
+        return np.full((len(weights), len(faults.beliefs)), math.inf)
+    correct = endings.by_belief(weights @ endings.features, speaks).correct
+    at = {int(belief): k for k, belief in enumerate(endings.losses.beliefs)}
+    costs = np.empty((len(weights), len(faults.beliefs)))
+    for f, (belief, repaired) in enumerate(zip(faults.beliefs, faults.repairs, strict=True)):
+        left = correct[[at[i] for i in repaired if i in at]].sum(axis=0)
+        costs[:, f] = _scaled(weights.sum(axis=1), np.array(graph.charged(graph.belief_charges[belief]))) + left
+    return costs
+
+
+@dataclass(frozen=True, slots=True)
+class SingleFaultTroubleshooting:
+    """Repair in order of probability over cost under the assumption of a single fault; observe first where it pays.
+
+    A fault is a failed belief that no other failed belief explains, and the posterior is conditioned on at most one.
+    The expected cost of repair is that of trying repairs one after the other, with a check after each, and of leaving
+    what then remains, or else of calling service at once. It observes if an observation and the expected cost of repair
+    after it are cheaper. One decision ends a recovery here, so it then commits to all the repairs that it would try.
+    """
+
+    description: ClassVar[Description] = Description(
+        "Troubleshooting, single fault",
+        "Assume a single fault; repair in order of probability over cost, after one observation where that pays.",
+        "#d9a3bd",
+        "P",
+        "Heckerman, Breese and Rommelse, Communications of the ACM 38(3), 1995",
+    )
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the observation that lowers the expected cost of repair most, else the repairs of the sequence."""
+        problem = state.problem
+        weight = state.posterior * _faults(problem).alone
+        if state.contradiction is not None or not weight.sum() > 0.0:
+            return best_terminal(state).decision
+
+        def expected_cost(weights: Floats, speaks: Bools) -> Floats:
+            return np.asarray(_single_sequences(problem, weights, speaks).expected.min(axis=1))
+
+        return observation(state, expected_cost, weight) or self._commit(state, weight / weight.sum())
+
+    def _commit(self, state: InformationState, weight: Floats) -> Decision:
+        """Return the correction of what the sequence repairs; the service call if that is cheaper than leaving all."""
+        faults, weights = _faults(state.problem), weight[None, :]
+        plan = _single_sequences(state.problem, weights, spoken_at(state)[None, :])
+        tried = plan.order[0, : plan.tried[0]]
+        service = service_losses(endings_of(state.problem), weights)[0]
+        if not len(tried) and service < expected_joint(weights, faults.left)[0] - TIE:
+            return call_service(state)
+        graph = state.problem.graph
+        repaired = {i for fault in tried for i in faults.repairs[fault] if state.failure_probabilities[i] > 0.0}
+        stop = correction(state, correctable(state, [graph.beliefs[i].name for i in repaired]))
+        return call_service(state) if math.isinf(stop.loss) else stop.decision
+
+
 POLICIES = {
+    "troubleshooting-single-fault": SingleFaultTroubleshooting,
     "troubleshooting": Troubleshooting,
     "troubleshooting-1": partial(Troubleshooting, most_observations=1),
 }

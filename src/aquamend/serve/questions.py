@@ -24,9 +24,8 @@ from aquamend.files import parse_problem, read_problem
 from aquamend.files.decision_format import decision_json
 from aquamend.lint import findings
 from aquamend.policies import Policy
-from aquamend.policies.alternatives import alternatives, weighed
-from aquamend.policies.decision_report import decision_report
-from aquamend.policies.plan_tree import PlanLimits, PlanTree, plan_tree, two_plans
+from aquamend.policies.decision_report import alternatives, decision_report, weighed
+from aquamend.policies.plan_tree import PlanTree, plan_tree, two_plans
 from aquamend.policies.registry import registered
 from aquamend.problem import Problem
 from aquamend.problem.building.action_checks import before_action
@@ -234,8 +233,8 @@ def plan(asked: ToPlan, seconds: float) -> dict[str, Any]:
     """Return what a policy will do, answer by answer; or two of them, and where they part."""
     state = state_of(problem_of(asked), asked)
     names = [asked.policy] if asked.versus is None else [asked.policy, asked.versus]
-    limits = PlanLimits(asked.nodes, SHARE * seconds / len(names))
-    trees = [plan_tree(in_time(name, seconds), state, limits, name=name) for name in names]
+    each = SHARE * seconds / len(names)
+    trees = [plan_tree(in_time(name, seconds), state, nodes=asked.nodes, seconds=each, name=name) for name in names]
     data: dict[str, Any] = dump(trees[0] if len(trees) == 1 else two_plans(*trees))
     return data
 
@@ -247,7 +246,7 @@ def what_if(asked: WhatIf, seconds: float) -> dict[str, Any]:
     if reason := state.why_illegal(asked.probe):
         raise InvalidData("request.probe", f"{asked.probe!r} cannot be run now: {reason}")
     first = _First(asked.probe, state, in_time(asked.policy, seconds))
-    tree = plan_tree(first, state, PlanLimits(2, SHARE * seconds), name=asked.policy)
+    tree = plan_tree(first, state, nodes=2, seconds=SHARE * seconds, name=asked.policy)
     return {
         "probe": asked.probe,
         "policy": asked.policy,

@@ -18,9 +18,8 @@ from aquamend.decision.standings import DeclarationStanding, Standing
 from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import Decision, Reprobe, Restart, RollBack
 from aquamend.policies import Evaluation
-from aquamend.policies.alternatives import Alternatives, alternatives, answers_to
-from aquamend.policies.decision_report import BeliefLine, DecisionReport, labels
-from aquamend.policies.sampling import SampledEvaluation, paired_difference
+from aquamend.policies.decision_report import Alternatives, BeliefLine, DecisionReport, alternatives, answers_to, labels
+from aquamend.policies.evaluation import SampledEvaluation, paired_difference
 from aquamend.problem import Problem
 from aquamend.problem.building.left_out import effect_of_left_out
 from aquamend.problem.model.hypotheses import Cause

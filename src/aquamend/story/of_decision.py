@@ -18,8 +18,7 @@ from aquamend.codec import Loss, write
 from aquamend.decision.sensitivity.knobs import Knob, knobs_of
 from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import Reprobe, RollBack, Step
-from aquamend.policies.alternatives import alternatives, answers_to
-from aquamend.policies.decision_report import DecisionReport, decision_report, why_illegal
+from aquamend.policies.decision_report import DecisionReport, alternatives, answers_to, decision_report, why_illegal
 from aquamend.policies.policy import Description
 from aquamend.policies.registry import POLICIES
 from aquamend.problem import Problem

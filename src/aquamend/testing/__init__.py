@@ -9,6 +9,8 @@ from aquamend.testing.fake_robot import (
     FakeRobot,
     HoldsReceipt,
     LosesReceipt,
+    Motion,
+    Motions,
     NeverAnswers,
     PartlyDone,
     Raises,
@@ -16,7 +18,6 @@ from aquamend.testing.fake_robot import (
     StopBehaviour,
     TimesOut,
 )
-from aquamend.testing.motions import Motion, Motions
 from aquamend.testing.policy_check import PolicyCheck, PolicyFault, check_policy, sample_problems
 from aquamend.testing.robot_check import RobotCheck, check_robot
 from aquamend.testing.watched_robot import RobotFault

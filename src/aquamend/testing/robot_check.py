@@ -35,8 +35,7 @@ from aquamend.recovery import (
     recover,
     resume,
 )
-from aquamend.testing.stop_check import MOVING_KINDS, Moving, StoppedRobot
-from aquamend.testing.watched_robot import Known, RobotFault, WatchedRobot
+from aquamend.testing.watched_robot import MOVING_KINDS, Known, Moving, RobotFault, StoppedRobot, WatchedRobot
 
 MOST_USES = 2
 """How often each probe is run when all of them are: enough to tell one use from the next."""

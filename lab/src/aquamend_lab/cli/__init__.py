@@ -1,6 +1,6 @@
 """The laboratory's commands, which come into the program ``aquamend`` by entry points."""
 
-from aquamend.cli.command import Command
+from aquamend.cli import Command
 
 DEMO = Command(
     "aquamend_lab.cli.demo:demo", "Watch a robot recover, and keep the story as a page.", needs_arguments=False

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.options import INTERRUPTED
-from aquamend.cli.output import Refusals, print_text
-from aquamend.cli.progress import progress_bar
+from aquamend.cli.output import Refusals, print_text, progress_bar
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:

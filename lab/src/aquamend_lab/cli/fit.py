@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.options import INTERRUPTED
-from aquamend.cli.output import Refusals, check_writable, print_text
-from aquamend.cli.progress import progress_bar
+from aquamend.cli.output import Refusals, check_writable, print_text, progress_bar
 from aquamend.errors import AquaMendError, UnknownName
 
 if TYPE_CHECKING:

@@ -1,11 +1,13 @@
 """Small pure functions: paired comparisons, intervals, calibration, attribution, rates; each names its reference."""
 
-from aquamend.learning.estimates import DECIMALS, difference, rounded
-from aquamend.learning.probability_scores import (
+from aquamend.learning.estimates import (
+    DECIMALS,
     ProbabilityQuality,
     brier,
+    difference,
     expected_calibration_error,
     probability_quality,
+    rounded,
 )
 from aquamend_lab.analysis.statistics.bootstrap import Interval, paired_bootstrap, ratio_bootstrap, stratified_bootstrap
 from aquamend_lab.analysis.statistics.paired_tests import SignedRank, holm, signed_rank, smallest_detectable_difference

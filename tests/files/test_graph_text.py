@@ -7,7 +7,7 @@ from tests.waiting import PATIENCE_S
 from aquamend.belief import InformationState, Observation
 from aquamend.decision import correction
 from aquamend.decision.steps import Continue, RollBack
-from aquamend.files.export.graph_text import marked_graph
+from aquamend.files.graph_text import marked_graph
 from aquamend.problem import Problem
 from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.problem.model import Discrete, Hypothesis, JointModel

@@ -16,8 +16,7 @@ from aquamend.decision.steps import Escalate
 from aquamend.decision.terminal import best_terminal
 from aquamend.errors import AquaMendError, TooLarge
 from aquamend.files import load_problem
-from aquamend.files.export.pomdp import pomdp_of
-from aquamend.files.export.pomdp_text import pomdp_text
+from aquamend.files.pomdp import pomdp_of, pomdp_text
 from aquamend.planning.exact import solve
 from aquamend.planning.limits import Limits
 from aquamend.planning.search import search
@@ -26,7 +25,7 @@ from aquamend.problem import Plan, Problem
 from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.problem.model import Discrete, Hypothesis, JointModel
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 DISCRETE = ["deep_evidence.json", "kitting_swapped_tote.yaml", "pipettor.yaml", "stale_map.yaml", "structured.yaml"]
 PREAMBLE = ["discount", "values", "states", "actions", "observations", "start"]
 RESERVED = [*PREAMBLE, "T", "O", "R", "uniform", "identity", "reward", "cost", "include", "exclude", "reset"]

@@ -1,1 +1,0 @@
-"""A problem in formats that other people's programs read."""
