@@ -179,19 +179,19 @@ def test_somebody_refuses(run, journal, lid):
 
 def test_another_policy_follows_the_recorded_answers(run, journal):
     story = " ".join(
-        run("session", "replay", "over", "--policy", "no-reprobe", "--journal", str(journal)).stdout.split()
+        run("session", "instead", "over", "--policy", "no-reprobe", "--journal", str(journal)).stdout.split()
     )
     assert "1. roll back lid (undo lift)" in story
     assert "in expectation and going by all that was measured: 3 s." in story
     assert "aquamend has cost 3.5 s" in story
-    data = json.loads(run("session", "replay", "over", "--json", "--journal", str(journal)).stdout)
+    data = json.loads(run("session", "instead", "over", "--json", "--journal", str(journal)).stdout)
     assert data["steps"][0] == {"kind": "reprobe", "probe": "look"}
     assert data["expected_loss"] == pytest.approx(3.5)
     assert data["happened"]["expected_loss"] == pytest.approx(3.5)
 
 
 def test_where_the_record_ends_it_says_so(run, journal):
-    story = " ".join(run("session", "replay", "waits", "--journal", str(journal)).stdout.split())
+    story = " ".join(run("session", "instead", "waits", "--journal", str(journal)).stdout.split())
     assert "The record ends there: nobody ran look that often." in story
 
 
@@ -359,7 +359,7 @@ def test_a_damaged_session_is_reported_and_the_others_can_be_shown(run, journal)
     assert run("session", "show", "waits", "--journal", str(journal)).exit_code == 0
 
 
-@pytest.mark.parametrize("command", ["list", "show x", "watch x", "approve x", "replay x", "export", "delete x"])
+@pytest.mark.parametrize("command", ["list", "show x", "watch x", "approve x", "instead x", "export", "delete x"])
 def test_a_journal_that_is_not_there_is_not_made(run, tmp_path, command):
     path = tmp_path / "none.journal"
     result = run("session", *command.split(), "--journal", str(path))

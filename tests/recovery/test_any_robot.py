@@ -29,7 +29,7 @@ from aquamend.recovery import (
 )
 from aquamend.recovery.acts import HandOver, Measure
 from aquamend.recovery.events import Decided, Done, Ended, Intended
-from aquamend.story.of_session import expected_loss_of, replayed, with_moments
+from aquamend.story.of_session import done_instead, expected_loss_of, with_moments
 
 POLICIES = ("aquamend", "troubleshooting", "greedy", "rollback-only", "no-reprobe", "restart", "power-per-cost")
 
@@ -127,7 +127,7 @@ def test_without_mishaps_a_recovery_costs_what_was_priced(valued_problem, random
         wanted = {*graph.closure(getattr(decision, "correct", ())), *getattr(decision, "undo", ())}
         assert undone == pytest.approx(graph.rollback_cost(wanted))
         assert price(known, decision).loss >= undone - 1e-9
-    assert replayed(recovery, policy_named("aquamend")).steps == recovery.steps
+    assert done_instead(recovery, policy_named("aquamend")).steps == recovery.steps
 
 
 def test_a_plan_is_expected_to_leave_what_it_costs_beyond_its_price(table, scripted):
@@ -138,7 +138,7 @@ def test_a_plan_is_expected_to_leave_what_it_costs_beyond_its_price(table, scrip
     recovery = recover(policy, scripted.Scripted(state))
     assert recovery.cost == 1.0
     assert expected_loss_of(recovery) == pytest.approx(float(state.posterior @ losses))
-    assert expected_loss_of(recovery) == pytest.approx(replayed(recovery, policy).loss)
+    assert expected_loss_of(recovery) == pytest.approx(done_instead(recovery, policy).loss)
 
 
 def test_an_operation_done_is_not_paid_again(table, scripted):

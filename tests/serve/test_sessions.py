@@ -185,7 +185,7 @@ def test_the_stream_of_all_sessions_tells_of_new_ones(service, begin):
 
 def test_another_policy_is_asked_what_it_would_have_done(service, begin):
     ended, _ = recover(service, begin(), ANSWERS)
-    path = f"/api/sessions/{ended['session']}/replay"
+    path = f"/api/sessions/{ended['session']}/instead"
     assert service.post(path, {"policy": "restart"})["steps"] == [{"kind": "restart"}]
     assert service.refused("POST", path, {"policy": "os:getcwd"}) == (422, "unknown-name")
 

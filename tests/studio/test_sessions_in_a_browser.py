@@ -1,4 +1,4 @@
-"""Sessions in the studio, in a real browser: found, however they are called, followed, answered and replayed."""
+"""Sessions in the studio, in a real browser: found, however they are called, followed, answered, asked about."""
 
 from dataclasses import dataclass
 
@@ -99,7 +99,7 @@ def test_who_waits_for_a_person_stands_out_and_nothing_touches(page):
     waits.click()
     one, other = (page.get_by_role("button", name=name).bounding_box() for name in ("approve", "refuse"))
     assert other["x"] - one["x"] - one["width"] >= 4
-    above, heading = page.locator(".replayed").bounding_box(), page.locator(".story-of section h2").first.bounding_box()
+    above, heading = page.locator(".instead").bounding_box(), page.locator(".story-of section h2").first.bounding_box()
     assert heading["y"] - above["y"] - above["height"] >= 12
 
 
@@ -119,7 +119,7 @@ def test_an_answer_is_sent_once(page):
 def test_what_another_policy_would_have_done_is_told(page):
     hostile(page).click()
     page.get_by_label("what would another policy have done?").select_option("restart")
-    expect(page.locator(".replayed")).to_contain_text("restart: restart from the beginning.")
+    expect(page.locator(".instead")).to_contain_text("restart: restart from the beginning.")
 
 
 def test_a_session_shows_its_replay_in_a_frame_that_reaches_nothing(page):

@@ -184,24 +184,26 @@ def settle(
         typer.echo(f"{full}: {'done' if done else 'not done'}: {act}")
 
 
-@session.command(short_help="Ask what another policy would have done.")
-def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DEFAULT, as_json: AsJson = False) -> None:
+@session.command(short_help="Say what another policy would have done instead.")
+def instead(
+    name: Name, *, policy: PolicyName = "best", journal: JournalFile = DEFAULT, as_json: AsJson = False
+) -> None:
     """Follow another policy through a session, with the answers that were recorded in it.
 
     Where the policy asks for something that nobody measured, the record ends, and so does the comparison.
     """
     from aquamend.policies import policy_named
-    from aquamend.story.of_session import replayed, replayed_data, replayed_text
+    from aquamend.story.of_session import done_instead, instead_data, instead_text
 
     with refusing(HERE), existing_log(journal) as opened:
         full = _named(opened, name)
         with _making_sense(opened, full):
             happened = _recovery(list(opened.read(full)), full)
-        other = replayed(happened, policy_named(policy))
+        other = done_instead(happened, policy_named(policy))
         if as_json:
-            print_json(replayed_data(happened, other, policy))
+            print_json(instead_data(happened, other, policy))
         else:
-            print_text(lambda console: console.print(replayed_text(happened, other, policy)))
+            print_text(lambda console: console.print(instead_text(happened, other, policy)))
 
 
 @session.command(short_help="Write sessions as JSON Lines.")

@@ -35,7 +35,7 @@ from aquamend.recovery.events import Entry
 from aquamend.recovery.plain import line_from_data
 from aquamend.serve.problem_details import refusal_of
 from aquamend.story.of_decision import brief, view_of
-from aquamend.story.of_session import replayed, replayed_data, session_story
+from aquamend.story.of_session import done_instead, instead_data, session_story
 from aquamend.story.reasons import certificate, flips, reasons
 
 KEPT = 8
@@ -314,10 +314,10 @@ class Recorded:
         return line_from_data(self.lines[0])[0]
 
 
-def replay(asked: Recorded, seconds: float) -> dict[str, Any]:
+def instead(asked: Recorded, seconds: float) -> dict[str, Any]:
     """Return what another policy would have done with the answers of a session."""
     happened = Recovery.of([entry.event for entry in asked.entries], asked.name)
-    return replayed_data(happened, replayed(happened, in_time(asked.policy, seconds)), asked.policy)
+    return instead_data(happened, done_instead(happened, in_time(asked.policy, seconds)), asked.policy)
 
 
 def story(asked: Recorded, seconds: float) -> dict[str, Any]:
@@ -333,7 +333,7 @@ QUESTIONS: dict[str, tuple[type, Callable[[Any, float], dict[str, Any]]]] = {
     "ticks": (ToTurn, ticks),
     "what-if": (WhatIf, what_if),
     "check": (Situation, check),
-    "replay": (Recorded, replay),
+    "instead": (Recorded, instead),
     "story": (Recorded, story),
 }
 """What a process can be asked, by name: what it is asked with, and who answers."""

@@ -302,9 +302,9 @@ def _by_a_person(name: str, summary: str) -> Handler:
     return _named(name, summary, say)
 
 
-async def replay_session(asked: RequestRead) -> Answer:
+async def decided_instead(asked: RequestRead) -> Answer:
     """Ask what another policy would have done with the same answers."""
-    return await _recorded("replay", asked, asked.body.policy)
+    return await _recorded("instead", asked, asked.body.policy)
 
 
 async def session_as_story(asked: RequestRead) -> Answer:
@@ -456,8 +456,8 @@ ROUTES = (
     Route("POST", f"{_ONE}/settle",
           _by_a_person("settle_session", "Say, as a person, what became of an act in doubt."),
           VIEW, body=sessions.ToSettle, faults=(409,)),
-    Route("POST", f"{_ONE}/replay", replay_session, _keys("session", "policy", "steps", "happened"),
-          body=sessions.ToReplay, faults=(504,)),
+    Route("POST", f"{_ONE}/instead", decided_instead, _keys("session", "policy", "steps", "happened"),
+          body=sessions.AnotherPolicy, faults=(504,)),
     Route("GET", f"{_ONE}/story", session_as_story, _keys("title", "moments", "updates", "receipts"), faults=(504,)),
     Route("GET", f"{_ONE}/events", events, _keys(session=_TEXT, events=_LIST), query=Behind),
     Route("GET", f"{_ONE}/live", live_session, _TEXT, query=Behind, media_type="text/event-stream"),

@@ -96,7 +96,7 @@ class ToObserve(Observe):
 
 
 @dataclass(frozen=True, slots=True)
-class ToReplay:
+class AnotherPolicy:
     """Who is to decide with the same answers."""
 
     policy: Name = "best"

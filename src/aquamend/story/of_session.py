@@ -300,7 +300,7 @@ def _cost(now: Recovery, cost: float | str | None) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Replayed:
+class Instead:
     """How a policy would have decided, one step after another."""
 
     steps: tuple[Step, ...]
@@ -327,7 +327,7 @@ class Replayed:
         return None if self.expected is None else self.sensing + self.expected
 
 
-def replayed(session: Recovery, policy: Policy) -> Replayed:
+def done_instead(session: Recovery, policy: Policy) -> Instead:
     """Follow a policy from a session's alarm, and give it the recorded answers, each probe's in their order.
 
     Neither what failed on the way nor who was asked is part of it: only what was measured.
@@ -339,7 +339,7 @@ def replayed(session: Recovery, policy: Policy) -> Replayed:
     while isinstance(step := policy.next_step(state), Reprobe) and waiting.get(step.probe):
         steps.append(step)
         state = state.after_hearing(waiting[step.probe].pop(0))
-    return Replayed(
+    return Instead(
         steps=(*steps, step),
         evidence=state.evidence[len(session.start.evidence) :],
         state=state,
@@ -366,7 +366,7 @@ def _known(session: Recovery) -> InformationState:
     return reduce(InformationState.after_hearing, session.evidence, session.start)
 
 
-def replayed_data(happened: Recovery, other: Replayed, policy: str) -> dict[str, Any]:
+def instead_data(happened: Recovery, other: Instead, policy: str) -> dict[str, Any]:
     """Return how a policy would have decided, beside what happened, as plain data."""
     return {
         "session": happened.session,
@@ -385,7 +385,7 @@ def replayed_data(happened: Recovery, other: Replayed, policy: str) -> dict[str,
     }
 
 
-def replayed_text(happened: Recovery, other: Replayed, policy: str) -> str:
+def instead_text(happened: Recovery, other: Instead, policy: str) -> str:
     """Return how a policy would have decided, step by step, and what that would have cost beside what happened."""
     unit, words = happened.start.problem.unit, Wording(other.state)
     answers = [*(f": {observation.short}" for observation in other.evidence), ""]  # the last step is not answered

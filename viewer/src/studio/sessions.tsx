@@ -96,7 +96,7 @@ function One({ name, choosable }: { name: string; choosable: Choosable }) {
       {view?.in_doubt && <p class="verdict">Begun, and no receipt yet: {view.in_doubt}. Where the program that had it done has ended, and nothing moves any more, say what became of it with <code>aquamend session settle</code>.</p>}
       {story ? <p class="verdict">{story.verdict}</p> : !wrong && <p class="hint" role="status">Its story is being told …</p>}
       <Recorded name={name} />
-      <Replay path={path} choosable={choosable} unit={view?.unit ?? ""} />
+      <AnotherPolicy path={path} choosable={choosable} unit={view?.unit ?? ""} />
       {story && <StoryParts story={story} />}
     </section>
   );
@@ -147,22 +147,22 @@ function Recorded({ name }: { name: string }) {
   );
 }
 
-interface Replayed { policy: string; steps: Record<string, unknown>[]; unanswered: string | null; expected_loss: Num | null; happened: { cost: Num; expected_loss: Num | null; policy: string } }
+interface Instead { policy: string; steps: Record<string, unknown>[]; unanswered: string | null; expected_loss: Num | null; happened: { cost: Num; expected_loss: Num | null; policy: string } }
 
-function Replay({ path, choosable, unit }: { path: string; choosable: Choosable; unit: string }) {
+function AnotherPolicy({ path, choosable, unit }: { path: string; choosable: Choosable; unit: string }) {
   const [policy, setPolicy] = useState("");
-  const [found, setFound] = useState<Replayed | null>(null);
+  const [found, setFound] = useState<Instead | null>(null);
   const [wrong, setWrong] = useState("");
   useEffect(() => {
     setFound(null);
     setWrong("");
     if (!policy) return;
     const stop = new AbortController();
-    ask<Replayed>(`${path}/replay`, { policy }, stop.signal).then(setFound, (error) => stop.signal.aborted || setWrong(error instanceof Refused ? error.detail : String(error)));
+    ask<Instead>(`${path}/instead`, { policy }, stop.signal).then(setFound, (error) => stop.signal.aborted || setWrong(error instanceof Refused ? error.detail : String(error)));
     return () => stop.abort();
   }, [path, policy]);
   return (
-    <div class="replayed" aria-live="polite">
+    <div class="instead" aria-live="polite">
       <PolicyChoice label="what would another policy have done?" value={policy} set={setPolicy} none="choose one" {...choosable} />
       {policy && !found && !wrong && <p class="hint" role="status">Its decisions are being made …</p>}
       {wrong && <p class="wrong" role="alert">{wrong}</p>}

@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources fa3dee6fb8f300beb050df07bdfd709e9ed03e09de2a010d49004137e87a00e6.
+Built from viewer/ by `npm run build`; sources d15e761cec8b43cd1d46fa37a869e78f05c5e9211380a2db88c4ee92a6f9b4d0.
 Contains
 
 preact 11.2.0 (MIT):
