@@ -18,7 +18,7 @@ from aquamend.recovery.journal import _COLUMNS, _hash, _seal
 from aquamend.recovery.seals import Mark, beside, first
 
 ODD = [None, True, -1, 0, 1e308, "", "nan", "inf", "x" * 300, [], {}, [[]], {"kind": "measure"}, "look", 10**400]
-COMMANDS = ("list", "show", "show --json", "replay", "approve", "export", "watch")
+COMMANDS = ("list", "show", "show --json", "instead", "approve", "export", "watch")
 
 
 class Robot:

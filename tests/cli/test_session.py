@@ -374,7 +374,7 @@ def test_a_journal_that_is_not_there_is_not_made(run, tmp_path, command):
         "show nobody",
         "watch nobody",
         "approve nobody",
-        "replay nobody",
+        "instead nobody",
         "export nobody",
         "delete nobody",
         "approve over",
