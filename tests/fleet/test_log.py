@@ -201,7 +201,7 @@ def test_the_commands_of_sessions_take_an_address(run, fleet, state, address, tm
     assert said("list").split("\n")[1].startswith("over")
     assert "done" in said("watch", "over")
     assert said("export", "over").count("\n") == len(logged(log, "over"))
-    said("replay", "over", "--policy", "restart")
+    said("instead", "over", "--policy", "restart")
     assert "written" in said("export", "over", "--mcap", str(tmp_path / "over.mcap"))
     assert said("delete", "over") == "deleted: over\n"
     refused = run("session", "list", "--journal", address.replace("s3cret", "guess"))
