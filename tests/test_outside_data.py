@@ -13,12 +13,11 @@ import pytest
 from aquamend.errors import AquaMendError
 from aquamend.files import load_problem
 from aquamend.recovery import Tracker
-from aquamend_lab.analysis.merging import merged
 from aquamend_lab.analysis.report.build import analysed_runs, report_of
 from aquamend_lab.analysis.report.rendering import as_html
+from aquamend_lab.analysis.table import merged
 from aquamend_lab.pouring.replay.recording import Geom, RecordedBody, Recording, load_recording, to_bytes
-from aquamend_lab.records import load_run, write_lines
-from aquamend_lab.records.run_folder import UNSEALED
+from aquamend_lab.records import UNSEALED, load_run, write_lines
 
 ROOT = Path(__file__).parent.parent
 ODD = (b"null", b"[]", b"{}", b'"x"', b"1e999", b"-1", b"NaN", b"true", b"1e-320", b'""', b"[[[]]]", b"9" * 30)

@@ -11,11 +11,10 @@ from aquamend.errors import InvalidRun, TooManyScenarios, UnknownName
 from aquamend.files import load_problem
 from aquamend.policies import evaluate
 from aquamend_lab.analysis.comparison import compare, side
-from aquamend_lab.analysis.merging import narrowed
 from aquamend_lab.analysis.metrics import summarise
 from aquamend_lab.analysis.report.build import analysed_runs, report_of
 from aquamend_lab.analysis.report.rendering import as_markdown
-from aquamend_lab.analysis.table import table_of
+from aquamend_lab.analysis.table import narrowed, table_of
 from aquamend_lab.benchmarks.catalogue import suite_named
 from aquamend_lab.benchmarks.runner import Wanted, run_suite
 

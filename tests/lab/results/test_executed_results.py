@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aquamend_lab.analysis.merging import narrowed
 from aquamend_lab.analysis.metrics import summarise, summarise_together
 from aquamend_lab.analysis.report.paired import comparisons, over_all
-from aquamend_lab.analysis.table import table_of
+from aquamend_lab.analysis.table import narrowed, table_of
 from aquamend_lab.benchmarks.catalogue import EXECUTED, SUITES
 from aquamend_lab.benchmarks.manifest import processor
 from aquamend_lab.benchmarks.pouring_suites import frozen_rules

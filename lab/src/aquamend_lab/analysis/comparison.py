@@ -13,19 +13,16 @@ import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend.errors import UnknownName
-from aquamend_lab.analysis.merging import require_same_scenarios
+from aquamend.learning.estimates import DECIMALS, difference, rounded
 from aquamend_lab.analysis.metrics import COMPARABLE
 from aquamend_lab.analysis.statistics import (
-    DECIMALS,
     Interval,
-    difference,
     holm,
     paired_bootstrap,
-    rounded,
     signed_rank,
     smallest_detectable_difference,
 )
-from aquamend_lab.analysis.table import GroupKey, Record, RunTable, steps_of
+from aquamend_lab.analysis.table import GroupKey, Record, RunTable, require_same_scenarios, steps_of
 
 EXPECTED = "expected_risk"
 """The metric that no draw of a truth sways."""

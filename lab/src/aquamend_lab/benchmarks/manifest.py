@@ -31,8 +31,7 @@ from aquamend.policies.registry import added_at
 from aquamend_lab.benchmarks.contestants import ORACLE, Oracle
 from aquamend_lab.benchmarks.problem_folder import fingerprint
 from aquamend_lab.benchmarks.suite import Suite
-from aquamend_lab.records import KINDS, USUAL_KINDS
-from aquamend_lab.records.run_folder import FORMAT, RunFolder, load_manifest
+from aquamend_lab.records import FORMAT, KINDS, USUAL_KINDS, RunFolder, load_manifest
 
 LIBRARIES = ("numpy", "scipy", "joblib", "distributed", "mujoco-core")
 NUMERICAL = ("numpy", "scipy")

@@ -23,8 +23,7 @@ from aquamend.errors import InvalidRun, MissingLibrary, Unreachable
 from aquamend.files.atomic import write_atomically
 from aquamend_lab.benchmarks.catalogue import suite_named
 from aquamend_lab.benchmarks.manifest import Manifest, Wanted, computing_environment, manifest_of, now, save_manifest
-from aquamend_lab.records import Run, RunFolder, load_run, sealed_line, write_lines
-from aquamend_lab.records.run_folder import Key, Record, record_key
+from aquamend_lab.records import Key, Record, Run, RunFolder, load_run, record_key, sealed_line, write_lines
 
 __all__ = ["THE_FULL_SUITE", "Wanted", "run_suite"]
 

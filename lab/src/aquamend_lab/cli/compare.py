@@ -159,8 +159,7 @@ def _only_run() -> Path:
 def _common(first: str, second: str, policy: str | None) -> list[tuple[Side, Side]]:
     """Return the policies that two runs share, each with the other run's."""
     from aquamend_lab.analysis.comparison import side
-    from aquamend_lab.analysis.merging import require_same_scenarios
-    from aquamend_lab.analysis.table import table_of
+    from aquamend_lab.analysis.table import require_same_scenarios, table_of
     from aquamend_lab.records import load_run
 
     ours, theirs = table_of(load_run(first)), table_of(load_run(second))

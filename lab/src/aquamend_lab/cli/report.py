@@ -14,7 +14,7 @@ from aquamend.cli.options import AsJson
 from aquamend.cli.output import Refusals, print_json, print_text
 from aquamend.errors import AquaMendError
 from aquamend.text import FAINT, Heading, grid_of, shown
-from aquamend_lab.analysis.drawing import described_by, styles_in
+from aquamend_lab.analysis.charts import described_by, styles_in
 from aquamend_lab.analysis.report.document import Column, Table
 from aquamend_lab.records import RunFolder, with_stories
 
@@ -53,7 +53,7 @@ def report(
     report.md says the same; figures/ has the drawings as SVG and PNG. With --json, a line for each policy and group is
     printed and nothing written; group is null over all groups, where they are kinds of scenarios.
     """
-    from aquamend_lab.analysis.merging import merged
+    from aquamend_lab.analysis.table import merged
 
     refusals = Refusals()
     runs = _loaded(folders, refusals)
@@ -116,7 +116,7 @@ def _print_summaries(runs: list[Run]) -> None:
 
 
 def _print_done(console: Console, found: list[Analysed], written: list[Path]) -> None:
-    from aquamend_lab.analysis.report.provenance import notices
+    from aquamend_lab.analysis.report.suite_section import notices
     from aquamend_lab.analysis.report.tables import compact_table
 
     with described_by(styles_in(one.run.manifest for one in found)):

@@ -30,10 +30,10 @@ _one_at_a_time = threading.Lock()
 def run_pages(folder: Path) -> Callable[[Service], Pages]:
     """Return what makes the pages of a run's folder, for the service; whatever is wrong with it is raised."""
     from aquamend.studio.pages import page_at
-    from aquamend_lab.analysis.drawing import described_by, styles_in
-    from aquamend_lab.analysis.merging import merged
+    from aquamend_lab.analysis.charts import described_by, styles_in
     from aquamend_lab.analysis.report.build import analysed_runs, report_of
     from aquamend_lab.analysis.report.rendering import as_html
+    from aquamend_lab.analysis.table import merged
     from aquamend_lab.records import load_run
 
     runs = merged([load_run(folder)])

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from aquamend.files.atomic import write_atomically
-from aquamend_lab.analysis.drawing import require_matplotlib
-from aquamend_lab.analysis.merging import narrowed
+from aquamend_lab.analysis.charts import require_matplotlib
 from aquamend_lab.analysis.report.document import (
     Block,
     Bullets,
@@ -19,11 +18,18 @@ from aquamend_lab.analysis.report.document import (
     Section,
     as_anchors,
 )
-from aquamend_lab.analysis.report.provenance import incomplete, provenance_table, runs_table
 from aquamend_lab.analysis.report.rendering import as_html, as_markdown, exported
 from aquamend_lab.analysis.report.scenarios import MOST_WITH_STEPS, explorer_data
-from aquamend_lab.analysis.report.suite_section import Analysed, analysed, headline, suite_section
-from aquamend_lab.analysis.table import RunTable, group_key, group_name, table_of
+from aquamend_lab.analysis.report.suite_section import (
+    Analysed,
+    analysed,
+    headline,
+    incomplete,
+    provenance_table,
+    runs_table,
+    suite_section,
+)
+from aquamend_lab.analysis.table import RunTable, group_key, group_name, narrowed, table_of
 from aquamend_lab.records import Run
 
 TITLE = "Recovery policies compared"

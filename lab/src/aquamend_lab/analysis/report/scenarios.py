@@ -11,10 +11,9 @@ import numpy as np
 from aquamend.arrays import Floats
 from aquamend.codec import json_number
 from aquamend.errors import InvalidRun
+from aquamend.learning.estimates import DECIMALS, difference, rounded
 from aquamend_lab.analysis.metrics import COMPARABLE
-from aquamend_lab.analysis.report.document import Cell, Column, Table
-from aquamend_lab.analysis.report.wording import DASH, ENDINGS, decimal, policy_name, signed
-from aquamend_lab.analysis.statistics import DECIMALS, difference, rounded
+from aquamend_lab.analysis.report.document import DASH, ENDINGS, Cell, Column, Table, decimal, policy_name, signed
 from aquamend_lab.analysis.table import RunTable, group_name, knows_the_truth, steps_of
 from aquamend_lab.records import Run
 

@@ -1,40 +1,136 @@
-"""A run with everything a report needs of it, computed once, and everything the report says about it."""
+"""A run with everything a report needs of it, computed once, and everything the report says about it.
+
+That is also where its numbers come from: what was run, by which versions, where and when, and whether all of it is
+there.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from aquamend_lab.analysis.comparison import Comparison
 from aquamend_lab.analysis.metrics import COMPARABLE, METRICS, Summary, metrics_in, summarise, summarise_together
 from aquamend_lab.analysis.paper import PaperTable, differences_from_paper, paper_table
-from aquamend_lab.analysis.report import theorems
-from aquamend_lab.analysis.report.document import Block, Bullets, Figure, Folded, Paragraph, Section
-from aquamend_lab.analysis.report.executions import (
-    doubt_curves,
-    failure_table,
-    first_command_table,
-    quality_table,
-    setting_table,
+from aquamend_lab.analysis.report import executions, paired, plots, scenarios, tables
+from aquamend_lab.analysis.report.document import (
+    DASH,
+    Block,
+    Bullets,
+    Cell,
+    Column,
+    Figure,
+    Folded,
+    Notice,
+    Paragraph,
+    Section,
+    Table,
+    count,
+    decimal,
+    interval,
+    policy_name,
+    share,
 )
-from aquamend_lab.analysis.report.paired import comparisons, comparisons_in_words, over_all, paired_table, without_parts
-from aquamend_lab.analysis.report.plots import (
-    difference_dots,
-    gap_distribution,
-    loss_bars,
-    mean_dots,
-    risk_by_size,
-    scene_stems,
-    sweep_figures,
-)
-from aquamend_lab.analysis.report.provenance import notices
-from aquamend_lab.analysis.report.scenarios import main_pair, measures_of, most_differing
-from aquamend_lab.analysis.report.tables import MOST_ROWS, parts_table, pivot_tables, result_table
-from aquamend_lab.analysis.report.theorems import realised_against_expected
-from aquamend_lab.analysis.report.timing import counts_table, timing_dots, timing_table
-from aquamend_lab.analysis.report.wording import decimal, interval, policy_name, share
-from aquamend_lab.analysis.table import RunTable, table_of
+from aquamend_lab.analysis.table import RunTable, narrowed, table_of
 from aquamend_lab.records import Run
+
+_FIRST = (
+    "format", "suite", "policies", "scenarios", "seeds", "records", "errors", "aquamend", "commit", "code", "python",
+    "numpy", "libraries", "machine", "started", "finished",
+)  # fmt: skip
+_ELSEWHERE = ("description", "looks")
+
+
+def expected_records(run: Run) -> int:
+    """Return how many records the manifest promises."""
+    return int(run.manifest["scenarios"] * run.manifest["seeds"] * len(run.manifest["policies"]))
+
+
+def incomplete(run: Run, *, title: str = "This run") -> Notice | None:
+    """Return a loud word about a run that lacks records."""
+    expected, here = expected_records(run), len(run.records)
+    if here >= expected:
+        return None
+    return Notice(
+        f"{title} is incomplete: {count(here)} of {count(expected)} records are here. "
+        "Its numbers are over what is here; continue the run before citing them."
+    )
+
+
+def notices(run: Run) -> list[Notice]:
+    """Return what the reader must know before trusting a run's numbers: what is left out or missing, and refusals."""
+    missing, less = incomplete(run), narrowed(run)
+    found = [*([missing] if missing else []), *([Notice(less)] if less else [])]
+    errors = [record for record in run.records if _refused(record)]
+    if errors:
+        counts = Counter(policy_name(record["policy"]) for record in errors)
+        listed = ", ".join(f"{name} {count(number)}" for name, number in counts.items())
+        found.append(
+            Notice(
+                f"{count(len(errors))} of {count(len(run.records))} records are refusals or failures ({listed}). They "
+                "count as failures in success; losses are over the rest. "
+                f"The first says: {str(errors[0]['error'])[:300]}"
+            )
+        )
+    return found
+
+
+def provenance_table(runs: Sequence[Run], titles: Sequence[str]) -> Table:
+    """Return the manifests side by side, with how many records and failures each run holds; a row for each field."""
+    manifests = [_entries(run) for run in runs]
+    found = dict.fromkeys(name for entries in manifests for name in entries)
+    names = [*(name for name in _FIRST if name in found), *(name for name in found if name not in _FIRST)]
+    rows = tuple((Cell(name), *(Cell(entries.get(name, DASH)) for entries in manifests)) for name in names)
+    columns = (Column("", numeric=False), *(Column(title, numeric=False, long=True) for title in titles))
+    return Table("What was run, by which versions, where and when, as each run’s manifest has it.", columns, rows)
+
+
+def _entries(run: Run) -> dict[str, str]:
+    return {name: _text(value) for name, value in run.manifest.items() if name not in _ELSEWHERE} | {
+        "folder": run.folder.name,
+        "records": f"{count(len(run.records))} of {count(expected_records(run))}",
+        "errors": count(sum(_refused(record) for record in run.records)),
+        "annotations": count(len(run.annotations)),
+        "timings": count(len(run.timings)),
+    }
+
+
+def _refused(record: dict[str, Any]) -> bool:
+    return record.get("error") is not None
+
+
+def _text(value: Any) -> str:
+    match value:
+        case dict():
+            return ", ".join(f"{key} {_text(item)}" for key, item in value.items())
+        case list():
+            return ", ".join(_text(item) for item in value)
+        case None:
+            return "unknown"
+        case _:
+            return str(value)
+
+
+def runs_table(runs: Sequence[Run], titles: Sequence[str]) -> Table:
+    """Return one row for each run, for the beginning of a report."""
+    estimators = any("estimate" in record for run in runs for record in run.records[:1])
+    counts = ("policies or estimators" if estimators else "policies", "scenarios", "records", "errors")
+    columns = (Column("run", numeric=False), Column("complete", numeric=False), *map(Column, counts))
+    rows = []
+    for run, title in zip(runs, titles, strict=True):
+        complete = "NO" if incomplete(run) else "narrowed" if narrowed(run) else "yes"
+        numbers = (
+            len({record["policy"] for record in run.records}),
+            len({(record["seed"], record["scenario"]) for record in run.records}),
+            len(run.records),
+            sum(_refused(record) for record in run.records),
+        )
+        rows.append(
+            (Cell(title), Cell(complete, strong=complete in ("NO", "narrowed")), *(Cell(count(n)) for n in numbers))
+        )
+    return Table("The runs this report is made from.", columns, tuple(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +172,7 @@ def analysed(run: Run, *, title: str, anchor: str) -> Analysed:
     table = table_of(run)
     summaries = summarise(table)
     metrics = [] if any(summary.cell.estimates for summary in summaries) else ["expected_risk", "loss"]
-    found = {metric: comparisons(table, metric=metric) for metric in metrics}
+    found = {metric: paired.comparisons(table, metric=metric) for metric in metrics}
     kept = {metric: several for metric, several in found.items() if several}
     together = summarise_together(table) if table.pooled else []
     return Analysed(run, title, anchor, table, summaries, together, kept, paper_table(run.suite))
@@ -86,7 +182,7 @@ def headline(found: Analysed) -> str:
     """Return what a run says, in a sentence or three: by expected risk where it is known, since it is exact."""
     if found.compares_estimators:
         return f"{found.title}: normalised error {_errors(found)}."
-    words = next((comparisons_in_words(over_all(several)) for several in found.comparisons.values()), "")
+    words = next((paired.comparisons_in_words(paired.over_all(several)) for several in found.comparisons.values()), "")
     reference = found.table.reference
     own = [summary for summary in found.together or found.summaries if summary.policy == reference]
     means = _means(own[0]) if len(own) == 1 else ""
@@ -136,19 +232,19 @@ def suite_section(found: Analysed) -> Section:
 
 
 def _results(found: Analysed) -> Section:
-    many = len(found.summaries) > MOST_ROWS
-    table = result_table(found.summaries, found.paper)
-    blocks: list[Block] = [result_table(found.together, found.paper)] if found.together else []
+    many = len(found.summaries) > tables.MOST_ROWS
+    table = tables.result_table(found.summaries, found.paper)
+    blocks: list[Block] = [tables.result_table(found.together, found.paper)] if found.together else []
     # Where groups are worth a mean together, decision time has a section of its own.
-    blocks += pivot_tables(found.summaries, metrics_in(["by kind"]) if found.together else None) if many else []
+    blocks += tables.pivot_tables(found.summaries, metrics_in(["by kind"]) if found.together else None) if many else []
     blocks += [Folded("Everything, group by group", (table,))] if blocks else [table]
     if found.enumerates_truths:
         blocks.append(Paragraph("Every hidden truth of a scenario was played, so realised loss is expected risk."))
-    elif len(found.table.units) < 2 and (text := realised_against_expected(found.table)):
+    elif len(found.table.units) < 2 and (text := paired.realised_against_expected(found.table)):
         blocks.append(Paragraph(text))
     blocks += [figure for figure in _figures(found, many=many) if figure is not None]
-    if parts := parts_table(found.together or found.summaries, found.paper):
-        bars = loss_bars(f"{found.anchor}-parts", found.together or found.summaries, found.paper)
+    if parts := tables.parts_table(found.together or found.summaries, found.paper):
+        bars = plots.loss_bars(f"{found.anchor}-parts", found.together or found.summaries, found.paper)
         if bars:
             blocks.append(bars)
         blocks.append(Folded("What the loss is made of", (parts,)))
@@ -165,25 +261,26 @@ def _figures(found: Analysed, *, many: bool) -> list[Figure | None]:
     if len(found.table.units) > 1:
         return []  # no axis has two units
     if found.together:
-        return [mean_dots(f"{found.anchor}-means", found.together, found.paper)]
-    if swept := sweep_figures(f"{found.anchor}-sweep", found.summaries):
+        return [plots.mean_dots(f"{found.anchor}-means", found.together, found.paper)]
+    if swept := plots.sweep_figures(f"{found.anchor}-sweep", found.summaries):
         return list(swept)
-    means = risk_by_size(f"{found.anchor}-risk", found.summaries, found.table, found.paper)
+    means = plots.risk_by_size(f"{found.anchor}-risk", found.summaries, found.table, found.paper)
     if means is None and not many:
-        means = mean_dots(f"{found.anchor}-means", found.summaries, found.paper)
-    return [means, None if any(found.table.groups) else gap_distribution(f"{found.anchor}-gap", found.table)]
+        means = plots.mean_dots(f"{found.anchor}-means", found.summaries, found.paper)
+    return [means, None if any(found.table.groups) else plots.gap_distribution(f"{found.anchor}-gap", found.table)]
 
 
 def _settings(found: Analysed) -> Section | None:
-    return _part(found, "What distorting the posterior changes", "settings", setting_table(found.table))
+    return _part(found, "What distorting the posterior changes", "settings", executions.setting_table(found.table))
 
 
 def _first_commands(found: Analysed) -> Section | None:
-    return _part(found, "First commands", "commands", first_command_table(found.run.annotations))
+    return _part(found, "First commands", "commands", executions.first_command_table(found.run.annotations))
 
 
 def _failures(found: Analysed) -> Section | None:
-    table = failure_table(found.run.records, str(found.run.manifest.get("reference", "aquamend")), found.run.stories)
+    policy = str(found.run.manifest.get("reference", "aquamend"))
+    table = executions.failure_table(found.run.records, policy, found.run.stories)
     if table is None:
         return None
     how = Paragraph(
@@ -197,19 +294,19 @@ def _paired(found: Analysed) -> Section | None:
     blocks: list[Block] = []
     by_metric = dict(list(found.comparisons.items())[:1]) if found.enumerates_truths else found.comparisons
     for metric, compared in by_metric.items():
-        whole = over_all(compared)
+        whole = paired.over_all(compared)
         if metric == "loss" and blocks:
             blocks.append(Paragraph(_SWAYED))
         if whole:
-            blocks += [Paragraph(comparisons_in_words(whole)), paired_table(whole, found.paper)]
+            blocks += [Paragraph(paired.comparisons_in_words(whole)), paired.paired_table(whole, found.paper)]
             name = f"{found.anchor}-paired-{metric.replace('_', '-')}"
-            figures = (difference_dots(name, whole), scene_stems(f"{name}-scenes", whole, found.table))
+            figures = (plots.difference_dots(name, whole), plots.scene_stems(f"{name}-scenes", whole, found.table))
             blocks += [figure for figure in figures if figure is not None]
-            if metric == "loss" and (parts := without_parts(found.table, whole)):
+            if metric == "loss" and (parts := paired.without_parts(found.table, whole)):
                 blocks.append(Folded("The difference without one part of the loss", (parts,)))
         if within := [one for one in compared if one not in whole]:
-            table = paired_table(within)
-            folded = whole or len(within) > MOST_ROWS
+            table = paired.paired_table(within)
+            folded = whole or len(within) > tables.MOST_ROWS
             blocks.append(Folded(f"By group, {COMPARABLE[metric].of_one}", (table,)) if folded else table)
     if not blocks:
         return None
@@ -218,22 +315,23 @@ def _paired(found: Analysed) -> Section | None:
 
 
 def _probabilities(found: Analysed) -> Section | None:
-    figure = doubt_curves(f"{found.anchor}-doubts", found.table)
-    return _part(found, "Stated probabilities", "probabilities", quality_table(found.table), figure)
+    figure = executions.doubt_curves(f"{found.anchor}-doubts", found.table)
+    return _part(found, "Stated probabilities", "probabilities", executions.quality_table(found.table), figure)
 
 
 def _timing(found: Analysed) -> Section | None:
-    dots, counts = timing_dots(f"{found.anchor}-times", found.table), counts_table(found.table, found.paper)
+    dots = executions.timing_dots(f"{found.anchor}-times", found.table)
+    counts = executions.counts_table(found.table, found.paper)
     folded = Folded("How much was computed", (counts,)) if counts else None
-    return _part(found, "Decision time", "timing", timing_table(found.table), dots, folded)
+    return _part(found, "Decision time", "timing", executions.timing_table(found.table), dots, folded)
 
 
 def _checks(found: Analysed) -> Section | None:
-    checks = theorems.order_checks(found.table)
+    checks = paired.order_checks(found.table)
     if not checks:
         return None
-    table = Folded("Every check", (theorems.check_table(checks),))
-    return Section("Order of expected risks", f"{found.anchor}-checks", (theorems.theorem_verdict(checks), table))
+    table = Folded("Every check", (paired.check_table(checks),))
+    return Section("Order of expected risks", f"{found.anchor}-checks", (paired.theorem_verdict(checks), table))
 
 
 def _differences(found: Analysed) -> Section | None:
@@ -256,11 +354,11 @@ def _disjoint(found: Analysed) -> list[str]:
 
 
 def _scenarios(found: Analysed) -> Section | None:
-    pair = main_pair(found.table, measures_of(found.table))
+    pair = scenarios.main_pair(found.table, scenarios.measures_of(found.table))
     if pair is None or len(found.table.units) > 1:  # what is more, 5 min or 7 EUR, nobody can say
         return None
     names = [policy_name(found.table.policies[column]) for column in (pair.left, pair.right)]
-    table = most_differing(found.table, pair)
+    table = scenarios.most_differing(found.table, pair)
     both = "every scenario" if found.shares_scenarios else "every scenario that both have"
     block: Block = table or Paragraph(f"{names[0]} and {names[1]} tie on {both}.")
     return Section("Scenarios that differ most", f"{found.anchor}-scenarios", (block,))

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from aquamend.learning.estimates import DECIMALS
 from aquamend.text import capital, shown
 from aquamend_lab.analysis.metrics import METRICS, Metric, Place, Summary, metrics_in
 from aquamend_lab.analysis.paper import PaperRow, PaperTable
-from aquamend_lab.analysis.report.document import Cell, Column, Table
-from aquamend_lab.analysis.report.wording import DASH, as_form, count, policy_name
-from aquamend_lab.analysis.statistics import DECIMALS, Interval
+from aquamend_lab.analysis.report.document import DASH, Cell, Column, Table, as_form, count, policy_name
+from aquamend_lab.analysis.statistics import Interval
 from aquamend_lab.analysis.table import CHARGES, distinct_groups, group_key, group_name, knows_the_truth
 
 MOST_ROWS = 24

@@ -1,19 +1,118 @@
-"""Tests of pairs: the exact Wilcoxon signed-rank test, Holm's correction, and how small a difference could have shown.
-
-The test is conditional on zeros and ties.
-"""
+"""Small pure functions: paired comparisons, intervals, calibration, attribution, rates; each names its reference."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.arrays import Floats
-from aquamend.learning.estimates import rounded, sample
+from aquamend.arrays import Bools, Floats
+from aquamend.learning.estimates import probability_sample, require_same_length, rounded, sample
+
+LOW, HIGH = 50.0 * (1.0 - 0.95), 50.0 * (1.0 + 0.95)
+"""The percentiles between which an interval lies."""
+RESAMPLES, SEED = 2000, 20260923
+STRATIFIED_RESAMPLES, STRATIFIED_SEED = 10_000, 20260919
+DRAWS_AT_ONCE = 2_000_000
+"""Indices held at once; the draws are the same whatever the size of the pieces."""
+
+
+class Interval(NamedTuple):
+    """A range of plausible values."""
+
+    low: float
+    high: float
+
+
+def paired_bootstrap(
+    differences: Sequence[float] | Floats, *, resamples: int = RESAMPLES, seed: int = SEED
+) -> Interval:
+    """Return the 95 % percentile bootstrap interval of the mean of paired differences, zeros among them.
+
+    Each resample draws as many pairs as there are, with replacement, by NumPy's PCG64; endpoints are interpolated
+    linearly. Equal lengths and seeds draw equal indices, so methods on the same scenarios share their resamples.
+    Where some differences are infinite, endpoints are not interpolated but taken outwards.
+
+    References: Efron & Tibshirani (1993), "An Introduction to the Bootstrap", ch. 13; the paper's appendix, "Paired
+    inference".
+    """
+    values = _checked("differences", differences)
+    if resamples < 1:
+        raise ValueError(f"resamples is {resamples}; give at least 1, better 1000 and more")
+    return _interval(_resampled_sums(values, resamples, _generator(seed)) / values.size)
+
+
+def stratified_bootstrap(values: Sequence[float] | Floats, strata: Sequence[Hashable]) -> Interval:
+    """Return the 95 % percentile bootstrap interval of a mean, as many values drawn within each stratum as it has.
+
+    ``strata`` says which stratum each value belongs to; strata are drawn in order of first appearance.
+
+    References: Davison & Hinkley (1997), "Bootstrap Methods and their Application", sec. 3.2; the paper's appendix,
+    "Paired inference", on the mean-loss intervals.
+    """
+    array = _checked("values", values)
+    require_same_length("values", array.size, "strata", len(strata))
+    members: dict[Hashable, list[int]] = {}
+    for index, stratum in enumerate(strata):
+        members.setdefault(stratum, []).append(index)
+    generator = _generator(STRATIFIED_SEED)
+    sums = np.zeros(STRATIFIED_RESAMPLES)
+    for indices in members.values():
+        sums += _resampled_sums(array[indices], STRATIFIED_RESAMPLES, generator)
+    return _interval(sums / array.size)
+
+
+def ratio_bootstrap(numerators: Sequence[float] | Floats, denominators: Sequence[float] | Floats) -> Interval | None:
+    """Return the 95 % percentile bootstrap interval of a ratio of means, numerator and denominator drawn together.
+
+    It draws the same indices as ``paired_bootstrap``. None where a resample has no ratio: its denominators add up to
+    zero, or to infinity together with its numerators.
+
+    Reference: Davison & Hinkley (1997), "Bootstrap Methods and their Application", sec. 2.1 and 5.2.
+    """
+    above, below = _checked("numerators", numerators), _checked("denominators", denominators)
+    require_same_length("numerators", above.size, "denominators", below.size)
+    tops, bottoms = (_resampled_sums(values, RESAMPLES, _generator(SEED)) for values in (above, below))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = tops / bottoms
+    return None if np.isnan(ratios).any() or (bottoms == 0.0).any() else _interval(ratios)
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def _checked(name: str, values: Sequence[float] | Floats) -> Floats:
+    array = sample(name, values)
+    if array.size == 0:
+        raise ValueError(f"{name} is empty; an interval needs at least one value")
+    if array.min() == -np.inf and array.max() == np.inf:
+        raise ValueError(f"{name} holds both infinities, so their mean is undefined; compare finite values")
+    return array
+
+
+def _resampled_sums(values: Floats, resamples: int, generator: np.random.Generator) -> Floats:
+    """Return the sum of each resample, shape ``(resamples,)``."""
+    sums = np.empty(resamples)
+    rows = max(1, DRAWS_AT_ONCE // values.size)
+    for start in range(0, resamples, rows):
+        stop = min(start + rows, resamples)
+        drawn = generator.integers(values.size, size=(stop - start, values.size))
+        sums[start:stop] = values[drawn].sum(axis=1)
+    return sums
+
+
+def _interval(means: Floats) -> Interval:
+    # Between a finite mean and an infinite one there is nothing to interpolate.
+    finite = np.isfinite(means).all()
+    low = np.percentile(means, LOW, method="linear" if finite else "lower")
+    return Interval(float(low), float(np.percentile(means, HIGH, method="linear" if finite else "higher")))
+
 
 MOST_UPDATES = 200_000_000
 """Additions the plain recursion may take (a few tenths of a second); beyond it the transform is quicker."""
@@ -213,3 +312,94 @@ def smallest_detectable_difference(
 
     multiple = float(stdtrit(values.size - 1, 1.0 - level / 2.0) + stdtrit(values.size - 1, power))
     return multiple * float(values.std(ddof=1)) / math.sqrt(values.size)
+
+
+def operational_saving(costs: Sequence[float], restart_costs: Sequence[float]) -> float | None:
+    """Return Save_C = 1 - sum C / sum C_restart over the same scenarios: a ratio of sums, not a mean of ratios.
+
+    C is what was spent on sensing, undoing and going on, by the robot or a person; residual losses and decision time
+    are not in it. None where the ratio does not exist: no scenarios, or restarting costs nothing, or both sums are
+    infinite.
+
+    Reference: the paper, "Metrics", and its appendix on operational saving.
+    """
+    spent, restarting = sample("costs", costs), sample("restart_costs", restart_costs)
+    require_same_length("costs", spent.size, "restart_costs", restarting.size)
+    total, whole = float(spent.sum()), float(restarting.sum())
+    if whole == 0.0 or (math.isinf(total) and math.isinf(whole)):
+        return None
+    return 1.0 - total / whole
+
+
+def zero_rollback_rate(undone: Sequence[float], false_alarm: Sequence[bool | None]) -> float | None:
+    """Return the share of false alarms on which nothing was undone; None where there is no false alarm.
+
+    A scenario whose ``false_alarm`` is None (unknown, or several truths in one) counts on neither side.
+
+    Reference: the paper, "Metrics" (ZRR).
+    """
+    kept = _false_alarms(undone, false_alarm)
+    return float(np.mean(kept)) if kept.size else None
+
+
+def zero_rollback_and_success_rate(
+    undone: Sequence[float], false_alarm: Sequence[bool | None], success: Sequence[float]
+) -> float | None:
+    """Return the share of false alarms that ended in success with nothing undone; None where there is none.
+
+    It has the same denominator as ``zero_rollback_rate``; a success between 0 and 1 counts as that share.
+
+    Reference: the paper, "Metrics" (ZRR and success).
+    """
+    succeeded = probability_sample("success", success)
+    require_same_length("success", succeeded.size, "undone", len(undone))
+    kept = _false_alarms(undone, false_alarm)
+    chosen = np.array([alarm is True for alarm in false_alarm], dtype=bool)
+    return float(np.mean(kept * succeeded[chosen])) if kept.size else None
+
+
+def _false_alarms(undone: Sequence[float], false_alarm: Sequence[bool | None]) -> Bools:
+    """Return, for each false alarm, whether nothing was undone."""
+    counts = sample("undone", undone)
+    require_same_length("undone", counts.size, "false_alarm", len(false_alarm))
+    chosen = np.array([alarm is True for alarm in false_alarm], dtype=bool)
+    nothing: Bools = counts[chosen] == 0.0
+    return nothing
+
+
+@dataclass(frozen=True, slots=True)
+class AttributionScores:
+    """Macro averages of precision and recall over labels."""
+
+    precision: float
+    """Over the labels that occur among the truths."""
+    recall: float
+    precision_strict: float
+    """Over all labels, one that never occurs among the truths counting as zero."""
+    recall_strict: float
+
+
+def attribution_scores(
+    truths: Sequence[str], attributed: Sequence[str | None], *, labels: Sequence[str]
+) -> AttributionScores | None:
+    """Return macro precision and recall of the attributed labels; None if there is nothing to score.
+
+    The precision of a label is the share of its attributions that are right, and its recall the share of its truths
+    that were attributed to it. A label that occurs but was never attributed has no precision; it counts as zero, so
+    that never saying it earns nothing. Attributing a label that never occurs lowers the recall of the true one, and
+    nothing else: the strict averages count such a label as zero anyway. So does attributing nothing, which is None.
+
+    Reference: the paper's appendix on physics-grounded diagnostics (both averages).
+    """
+    require_same_length("truths", len(truths), "attributed", len(attributed))
+    strange = [label for label in (*truths, *attributed) if label not in (None, *labels)]
+    if strange:
+        raise ValueError(f"{strange[0]!r} is no label; give some of {', '.join(labels)}")
+    if not truths:
+        return None
+    support, said = Counter(truths), Counter(attributed)
+    right = Counter(truth for truth, label in zip(truths, attributed, strict=True) if truth == label)
+    known = [label for label in labels if support[label]]
+    precision = sum(right[label] / said[label] for label in known if said[label])
+    recall = sum(right[label] / support[label] for label in known)
+    return AttributionScores(precision / len(known), recall / len(known), precision / len(labels), recall / len(labels))
