@@ -60,7 +60,7 @@ def described(run):
     """Return how many scenes of a run every policy recovered, and its mean loss, in the words of the page."""
     table = table_of(run)
     found = summarise_together(table) if table.pooled else summarise(table)
-    scenes = [len(s.cell.rows) for s in found]
+    scenes = [len(s.rows) for s in found]
     names = [s.group.get("setting") or f"`{s.policy}`" for s in found]
     return "; ".join(
         f"{name} {round(n * s['success'])} of {n}, {s['mean_loss']:.1f} s"

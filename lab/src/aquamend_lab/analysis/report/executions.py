@@ -14,9 +14,8 @@ from aquamend.arrays import Floats
 from aquamend.errors import InvalidRun
 from aquamend.learning.estimates import rounded
 from aquamend.learning.probability_scores import ProbabilityQuality, probability_quality
-from aquamend_lab.analysis.cell import Slice as Records
 from aquamend_lab.analysis.charts import Dot, Line, Panel, curve_plot, dot_plot
-from aquamend_lab.analysis.metrics import METRICS, metrics_in
+from aquamend_lab.analysis.metrics import METRICS, Summary, metrics_in
 from aquamend_lab.analysis.paper import (
     FIRST_COMMANDS,
     Q1_DIFFERENCES,
@@ -417,7 +416,7 @@ def counts_table(table: RunTable, paper: PaperTable | None) -> Table | None:
     rows = []
     for group, members in divisions(table):
         for policy in table.policies:
-            cell, printed = Records(table, np.array(members, dtype=np.intp), policy), paper and paper.row(policy, group)
+            cell, printed = Summary(table, np.array(members, dtype=np.intp), policy), paper and paper.row(policy, group)
             ours = [METRICS[key].derive(cell) for key in known]
             theirs = [printed.get(key) if printed else None for key in known]
             if any(value is not None for value in ours):

@@ -20,8 +20,7 @@ from aquamend.errors import MissingLibrary
 from aquamend.story.page import page
 from aquamend_lab.analysis.charts import FAINT, INK, PAPER
 from aquamend_lab.analysis.metrics import METRICS, Summary, summarise, summarise_by, summarise_together
-from aquamend_lab.analysis.paper import paper_table
-from aquamend_lab.analysis.paper.checks import Agreement, CheckedRow, CheckedTable, PaperNumber, checked_tables
+from aquamend_lab.analysis.paper import Agreement, CheckedRow, CheckedTable, PaperNumber, checked_tables, paper_table
 from aquamend_lab.analysis.report.document import (
     DASH,
     Block,

@@ -153,7 +153,7 @@ class Analysed:
     @property
     def compares_estimators(self) -> bool:
         """Whether its "policies" estimate a risk instead of recovering."""
-        return any(summary.cell.estimates for summary in self.summaries)
+        return any(summary.estimates for summary in self.summaries)
 
     @property
     def shares_scenarios(self) -> bool:
@@ -171,7 +171,7 @@ def analysed(run: Run, *, title: str, anchor: str) -> Analysed:
     """Return a run analysed."""
     table = table_of(run)
     summaries = summarise(table)
-    metrics = [] if any(summary.cell.estimates for summary in summaries) else ["expected_risk", "loss"]
+    metrics = [] if any(summary.estimates for summary in summaries) else ["expected_risk", "loss"]
     found = {metric: paired.comparisons(table, metric=metric) for metric in metrics}
     kept = {metric: several for metric, several in found.items() if several}
     together = summarise_together(table) if table.pooled else []
@@ -342,7 +342,7 @@ def _differences(found: Analysed) -> Section | None:
 
 def _disjoint(found: Analysed) -> list[str]:
     """Return how many states share no rollback, beside the paper's, in the groups that it has too."""
-    alike = [s for s in found.summaries if s.cell.estimates and found.paper and found.paper.row(s.policy, s.group)]
+    alike = [s for s in found.summaries if s.estimates and found.paper and found.paper.row(s.policy, s.group)]
     states = sum(s["scenarios"] or 0 for s in alike)
     if not states:
         return []

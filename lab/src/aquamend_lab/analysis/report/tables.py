@@ -147,7 +147,7 @@ def _table(
     """Return a row for each summary and a column for each metric that has numbers, the paper's beside all but some."""
     printed = [paper.row(s.policy, s.group) if paper else None for s in summaries]
     group_keys = list(dict.fromkeys(key for summary in summaries for key in summary.group))
-    subject = "estimator" if any(summary.cell.estimates for summary in summaries) else "policy"
+    subject = "estimator" if any(summary.estimates for summary in summaries) else "policy"
     units = {s.unit for s in summaries}
     unit = next(iter(units)) if len(units) == 1 else ""  # of all; else each group says its own
     own = ["unit"] if len(units) > 1 else []
@@ -164,10 +164,9 @@ def _table(
             continue
         # What the draw of a truth decides is not emphasised where something exact is there.
         metric = replace(METRICS[key], good="") if noisy and key == "mean_loss" else METRICS[key]
-        metric = replace(metric, title=metric.titled(unit))
         beside = [None for _ in printed] if key in alone else printed
         ends = intervals and METRICS[key].good == "low"  # there is room for those of what the table is about
-        for column, cells in _columns(summaries, beside, metric, intervals=ends):
+        for column, cells in _columns(summaries, beside, metric, unit, intervals=ends):
             columns.append(column)
             for row, cell in zip(contents, cells, strict=True):
                 row.append(cell)
@@ -177,7 +176,7 @@ def _table(
 
 
 def _columns(
-    summaries: Sequence[Summary], printed: Sequence[PaperRow | None], metric: Metric, *, intervals: bool
+    summaries: Sequence[Summary], printed: Sequence[PaperRow | None], metric: Metric, unit: str, *, intervals: bool
 ) -> list[tuple[Column, list[Cell]]]:
     values = [summary[metric.key] for summary in summaries]
     theirs = [row.get(metric.key) if row else None for row in printed]
@@ -185,12 +184,12 @@ def _columns(
         return []  # the paper's stand beside ours, never alone
     best = _best_by_group(summaries, metric)
     cells = [Cell(as_form(value, metric.form), row in best) for row, value in enumerate(values)]
-    found = [(Column(metric.title), cells)]
+    found = [(Column(metric.titled(unit)), cells)]
     ends = [summary.interval(metric.key) if intervals else None for summary in summaries]
     if any(ends):
         found.append((Column("95 % interval"), [Cell(_ends(end, metric)) for end in ends]))
     if any(value is not None for value in theirs):
-        found.append((Column(metric.paper, paper=True), [Cell(as_form(value, metric.form)) for value in theirs]))
+        found.append((Column(metric.beside, paper=True), [Cell(as_form(value, metric.form)) for value in theirs]))
     return found
 
 
@@ -231,8 +230,7 @@ def _shown(place: Summary | None, metric: Metric) -> str:
 
 def share_of(summary: Summary) -> str:
     """Return in brackets on how many scenarios of its group a policy has numbers; nothing where on all."""
-    cell = summary.cell
-    return f" ({count(len(cell.sound))} of {count(len(cell.rows))})" if summary.missing else ""
+    return f" ({count(len(summary.sound))} of {count(len(summary.rows))})" if summary.missing else ""
 
 
 def _has_paper(table: Table) -> bool:
@@ -240,7 +238,7 @@ def _has_paper(table: Table) -> bool:
 
 
 def _caption(table: Table, summaries: Sequence[Summary], paper: PaperTable | None) -> str:
-    sizes = sorted({len(summary.cell.rows) for summary in summaries})
+    sizes = sorted({len(summary.rows) for summary in summaries})
     over = count(sizes[0]) if len(sizes) == 1 else f"{count(sizes[0])} to {count(sizes[-1])}"
     sentences = [f"Means over {over} scenarios in each row.{_bracketed(summaries)}"]
     if any(cell.strong for row in table.rows for cell in row):
