@@ -13,7 +13,7 @@ from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.report.paired import comparisons
 from aquamend_lab.analysis.report.rendering import with_speed
 from aquamend_lab.analysis.table import table_of
-from aquamend_lab.benchmarks.beyond import (
+from aquamend_lab.benchmarks.problem_files import (
     AS_MODELLED,
     DEAD_PROBE,
     FAILURES,

@@ -28,8 +28,8 @@ from aquamend.files.atomic import write_atomically
 from aquamend.plugins import SUITES, added
 from aquamend.policies import DescribedPolicy, policy_named
 from aquamend.policies.registry import added_at
-from aquamend_lab.benchmarks.contestants import ORACLE, Oracle
-from aquamend_lab.benchmarks.problem_folder import fingerprint
+from aquamend_lab.benchmarks.play import ORACLE, Oracle
+from aquamend_lab.benchmarks.problem_files import fingerprint
 from aquamend_lab.benchmarks.suite import Suite
 from aquamend_lab.records import FORMAT, KINDS, USUAL_KINDS, RunFolder, load_manifest
 

@@ -15,8 +15,7 @@ from typing import Any, Protocol
 from aquamend.belief import InformationState
 from aquamend.policies import AquaMend, Policy, policy_named
 from aquamend.problem import Problem
-from aquamend_lab.benchmarks.contestants import KNOWING_THE_TRUTH, check_names
-from aquamend_lab.benchmarks.play import Probabilities, play
+from aquamend_lab.benchmarks.play import KNOWING_THE_TRUTH, Probabilities, check_names, play
 from aquamend_lab.benchmarks.scenario import Scenario, annotate
 from aquamend_lab.records import USUAL_KINDS
 

@@ -17,7 +17,7 @@ from aquamend.belief.state import normalised
 from aquamend.decision.steps import Step
 from aquamend.policies import Description, Policy, TwoStep
 from aquamend.problem.model import Cause
-from aquamend_lab.benchmarks.contestants import FacingAVersion
+from aquamend_lab.benchmarks.play import FacingAVersion
 from aquamend_lab.benchmarks.scenario import Scenario
 from aquamend_lab.benchmarks.suite import RecoverySuite
 from aquamend_lab.benchmarks.t4_episodes import (

@@ -1,15 +1,19 @@
-"""Beyond the model: what is true is nothing that a policy plans with.
+"""Problem files as suites: those of a folder, and ours in worlds that they do not describe.
 
-Problem files, each met in several worlds that differ in what nobody knows: a cause that is on no list, a probe that
-has died and reads fine, a prior three times off. A person can be called at the price in the file, which includes the
-wait; they set everything right, whatever it was, and a recovery that ends with them is no success.
+In a folder every file is a scenario, and every seed draws what is true in it, as the file itself says.
+
+Beyond the model, what is true is nothing that a policy plans with. Each file is met in several worlds that differ in
+what nobody knows: a cause that is on no list, a probe that has died and reads fine, a prior three times off. A person
+can be called at the price in the file, which includes the wait; they set everything right, whatever it was, and a
+recovery that ends with them is no success.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,19 +23,141 @@ from aquamend.arrays import Bools, Floats
 from aquamend.belief import InformationState, surprises
 from aquamend.belief.state import normalised
 from aquamend.decision.steps import Escalate, Step
-from aquamend.errors import InvalidRun
+from aquamend.errors import InvalidProblem, InvalidRun
+from aquamend.files import load_problem
 from aquamend.policies import Description, Policy, policy_named
 from aquamend.problem import Problem
 from aquamend.problem.model import Cause, Hypothesis
 from aquamend.recovery import Act, Measure, Receipt, Recovery, Verdict
 from aquamend.testing.model_world import ModelWorld
-from aquamend_lab.benchmarks.contestants import FacingAVersion, description_of
-from aquamend_lab.benchmarks.problem_folder import sound_problem
-from aquamend_lab.benchmarks.scenario import Scenario, Truth, failed_under, generator, stream
+from aquamend_lab.benchmarks.play import FacingAVersion, description_of
+from aquamend_lab.benchmarks.scenario import (
+    Expectations,
+    Scenario,
+    Truth,
+    failed_under,
+    generator,
+    one_drawn,
+    stream,
+    truths_of_model,
+)
 from aquamend_lab.benchmarks.suite import RecoverySuite
 from aquamend_lab.records import PROBLEM, SETTING
 
-NAME = "beyond-v1"
+SUFFIXES = (".json", ".yaml", ".yml")
+SEEDS = 20
+MOST_STATES = 10_000
+"""Evidence states that a policy is followed through for its expected risk, once for each file in a process."""
+FOLDER_POLICIES = (
+    "oracle", "aquamend", "lookahead-2", "troubleshooting", "greedy", "rollback-only", "no-reprobe", "restart",
+)  # fmt: skip
+
+
+def problem_files(folder: Path) -> list[Path]:
+    """Return the problem files of a folder, by name."""
+    return sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
+
+
+def problem_folder(folder: Path) -> RecoverySuite:
+    """Return the suite of a folder's problem files, under the folder's name; all of them must be sound.
+
+    Policies meet a truth that is drawn from what each file says is possible after its alarm, so files are right about
+    their own world. What following them costs in expectation is exact where probes have outcomes. Losses have the unit
+    of their file: each is a group of its own, never averaged with another.
+    """
+    files = _files(folder, fingerprint(folder))
+    count = len(files.paths)
+    units = {name: problem.unit for name, problem in zip(files.names, files.problems, strict=True)}
+    return RecoverySuite(
+        name=folder.resolve().name,
+        description=f"{count} problem file{'s' if count != 1 else ''}, each with a truth drawn from its own model.",
+        scenarios=count,
+        seeds=SEEDS,
+        policies=FOLDER_POLICIES,
+        make=files.scenario,
+        groups={"problem": PROBLEM},
+        unit={"problem": units} if any(units.values()) else "",
+        most_scenarios=count,
+    )
+
+
+def fingerprint(folder: Path) -> str:
+    """Return a hash of a folder's problem files."""
+    digest = hashlib.sha256()
+    for path in problem_files(folder):
+        digest.update(f"{path.name}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@lru_cache(maxsize=4)
+def _files(folder: Path, content: str) -> _Files:
+    """Return the files of a folder, read once in a process for as long as their ``content`` is what it was."""
+    files = _Files(folder)
+    files.problems  # noqa: B018 - every fault is reported before anything is begun
+    return files
+
+
+def sound_problem(path: Path) -> Problem:
+    """Return the problem in a file; raise with its first fault where it has any."""
+    try:
+        return load_problem(path)
+    except InvalidProblem as error:
+        more = f" and {len(error.faults) - 1} more faults" if len(error.faults) > 1 else ""
+        remedy = f"mend it; `aquamend validate {path.name}` tells every fault"
+        raise InvalidRun(path, f"{error.faults[0]}{more}", remedy) from None
+
+
+@dataclass(frozen=True, eq=False)
+class _Files:
+    folder: Path
+
+    @cached_property
+    def paths(self) -> list[Path]:
+        found = problem_files(self.folder)
+        if not found:
+            remedy = f"give a folder with {', '.join(SUFFIXES)} files in it"
+            raise InvalidRun(self.folder, "there are no problem files in it", remedy)
+        return found
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        return [sound_problem(path) for path in self.paths]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What each problem is called: its file without the suffix, where that is enough to tell them apart."""
+        stems = [path.stem for path in self.paths]
+        return [path.stem if stems.count(path.stem) == 1 else path.name for path in self.paths]
+
+    @cached_property
+    def states(self) -> list[InformationState]:
+        """Each problem after its alarm."""
+        return [InformationState.alarmed(problem) for problem in self.problems]
+
+    @cached_property
+    def expected(self) -> list[Expectations]:
+        """What following policies costs in expectation: the same whatever truth is drawn."""
+        return [{} for _ in self.paths]
+
+    def scenario(self, seed: int, number: int) -> Scenario:
+        """Return one file's problem, with a truth for this seed."""
+        suite = self.folder.resolve().name
+        state = self.states[number]
+        possible = truths_of_model(state, suite, seed, number)
+        return Scenario(
+            suite,
+            seed,
+            number,
+            state,
+            truths=(one_drawn(possible, suite, seed, number),),
+            possible=possible,
+            group={"problem": self.names[number]},
+            expected=self.expected[number],
+            most_states=MOST_STATES,
+        )
+
+
+BEYOND_NAME = "beyond-v1"
 FILES = ("delivery_robot", "force_sensor_drift", "kitting_swapped_tote", "pouring", "stale_map")
 """Examples whose losses are seconds, and in which a person can be called."""
 
@@ -123,7 +249,7 @@ OWN: dict[str, Callable[[], Policy]] = {
     **{row: partial(FacingAVersion, name, "nobody to ask", "#9a9da1") for row, name in ALONE.items()},
     **{row: partial(FacingAVersion, name, "given the right odds", "#5f7d95") for row, name in WITH_RIGHT_ODDS.items()},
 }
-POLICIES = (
+BEYOND_POLICIES = (
     "aquamend", "best", "robust-0.1", "robust-0.3", "troubleshooting", "decoupled", "greedy", "restart", "no-reprobe",
     *OWN,
 )  # fmt: skip
@@ -148,12 +274,12 @@ class BeyondFiles:
         """Return one scenario; a file meets the same draws in every world, one after the other."""
         which, world = number // len(WORLDS), WORLDS[number % len(WORLDS)]
         start = self.states[which]
-        problem, rng = start.problem, generator(NAME, seed, which)
+        problem, rng = start.problem, generator(BEYOND_NAME, seed, which)
         happens = self._happens(start, world)
         truth = int(np.searchsorted(np.cumsum(happens), rng.random() * happens.sum(), side="right"))
         dead = str(rng.choice([probe.name for probe in problem.graph.probes]))
         believed = self._believed_of(which, world, truth)
-        answers = stream(NAME, seed, which)
+        answers = stream(BEYOND_NAME, seed, which)
 
         def posed(believed: InformationState) -> Scenario:
             real = ModelWorld(start, truth, answers)
@@ -165,7 +291,7 @@ class BeyondFiles:
             happened = problem.model.hypotheses[truth]
             known = Truth(happened.name, failed_under(problem, truth), Cause(happened.cause), enter)
             group = {"problem": self.paths[which].stem, "world": world}
-            return Scenario(NAME, seed, number, believed, (known,), group=group, features={"dead": dead})
+            return Scenario(BEYOND_NAME, seed, number, believed, (known,), group=group, features={"dead": dead})
 
         unattended = self._believed_of(which, NOBODY + world, truth, lambda: _without_a_person(believed))
         informed = replace(start, posterior=normalised(happens), origin=None)
@@ -222,7 +348,7 @@ def beyond_suite(name: str, paths: Sequence[Path]) -> RecoverySuite:
         ),
         scenarios=len(paths) * len(WORLDS),
         seeds=100,
-        policies=POLICIES,
+        policies=BEYOND_POLICIES,
         make=files.make,
         expected_risk=False,
         own=OWN,
@@ -234,4 +360,4 @@ def beyond_suite(name: str, paths: Sequence[Path]) -> RecoverySuite:
 
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
-BEYOND = beyond_suite(NAME, [EXAMPLES / f"{name}.yaml" for name in FILES])
+BEYOND = beyond_suite(BEYOND_NAME, [EXAMPLES / f"{name}.yaml" for name in FILES])
