@@ -27,7 +27,7 @@ from aquamend_lab.pouring.discrete import (
     fresh_task,
     problem_of,
 )
-from aquamend_lab.pouring.discrete.event_model import DiscreteMonitor, attribution, prior_of
+from aquamend_lab.pouring.discrete.cup_table import DiscreteMonitor, attribution, prior_of
 from aquamend_lab.pouring.discrete.perturbations import common_cause_events, of_size, standard_events
 from aquamend_lab.pouring.task import PouringTask, Residuals, Stage
 

@@ -35,7 +35,7 @@ from aquamend_lab.benchmarks.t4_episodes import (
     stress,
     sweep,
 )
-from aquamend_lab.pouring.discrete.simple_recoveries import BeliefReplan, BlindRetry, TmsRevision
+from aquamend_lab.pouring.discrete.cup_table import BeliefReplan, BlindRetry, TmsRevision
 from aquamend_lab.records import KIND, SETTING
 
 BEAM_WIDTH = 4

@@ -136,7 +136,7 @@ def _keep_sessions(shown: list[Shown], out: Path) -> None:
     from aquamend.files.atomic import write_atomically
     from aquamend.recovery import Journal
     from aquamend.studio.start import replay_file
-    from aquamend_lab.pouring.replay.replay_page import replay_html
+    from aquamend_lab.pouring.replay.recording import replay_html
 
     with Journal(out / JOURNAL) as journal:
         names = [_session_name(shown, place) for place in range(len(shown))]
@@ -160,7 +160,7 @@ def _session_name(shown: list[Shown], place: int) -> str:
 def _files(shown: list[Shown]) -> Mapping[str, str]:
     """Return the pages by their names: one story and its replay, or two of them with a page that compares them."""
     from aquamend.story.page import comparison_html, story_html
-    from aquamend_lab.pouring.replay.replay_page import replay_html
+    from aquamend_lab.pouring.replay.recording import replay_html
 
     replay = replay_html([(each.recording, each.story) for each in shown], page=PAGE)
     if len(shown) == 1:

@@ -12,8 +12,20 @@ from aquamend_lab.pouring.model.alarm_problem import AtAlarm
 from aquamend_lab.pouring.model.configurations import AS_BELIEVED, CameraState, Configuration, Happening, Scales
 from aquamend_lab.pouring.model.fitted import uncalibrated
 from aquamend_lab.pouring.mujoco.trouble import Mishap
-from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
-from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, IN_PLACE, LOCALISE, SOUND, Sense, Stage, binding, quantity
+from aquamend_lab.pouring.task import (
+    CHECK_CAMERA,
+    FAULTY,
+    IN_PLACE,
+    LOCALISE,
+    ROUTINE,
+    SOUND,
+    Report,
+    Sense,
+    Signal,
+    Stage,
+    binding,
+    quantity,
+)
 
 KINDS = tuple(Mishap)
 LOOK_SAME_G, LOOK_NEW_G, WEIGH_G = 0.6, 1.4, 0.4

@@ -31,8 +31,7 @@ from aquamend_lab.pouring.calibration.robot_fit import (
 from aquamend_lab.pouring.model.configurations import CameraState, Happening
 from aquamend_lab.pouring.model.fitted import SMOOTHING, InvalidModel, cells, load_fitted, uncalibrated
 from aquamend_lab.pouring.mujoco.trouble import Mishap
-from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
-from aquamend_lab.pouring.task import FAULTY, Sense, Stage
+from aquamend_lab.pouring.task import FAULTY, ROUTINE, Report, Sense, Signal, Stage
 from aquamend_lab.records import read_lines
 
 RUNS = 8 * len(KINDS)

@@ -17,8 +17,7 @@ from aquamend_lab.pouring.mujoco.trouble import (
     Spike,
     SwapCups,
 )
-from aquamend_lab.pouring.reports import Signal
-from aquamend_lab.pouring.task import Stage
+from aquamend_lab.pouring.task import Signal, Stage
 
 KINDS = {
     "swap": SwapCups,

@@ -34,9 +34,17 @@ from aquamend_lab.pouring.model.configurations import (
     Supposed,
 )
 from aquamend_lab.pouring.model.fitted import Fitted, uncalibrated
-from aquamend_lab.pouring.reports import OF_A_CUP
 from aquamend_lab.pouring.task import CAMERA as CAMERA_BELIEF
-from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, IN_PLACE, LOCALISE, SCALES, Measurement, arrangements
+from aquamend_lab.pouring.task import (
+    CHECK_CAMERA,
+    FAULTY,
+    IN_PLACE,
+    LOCALISE,
+    OF_A_CUP,
+    SCALES,
+    Measurement,
+    arrangements,
+)
 
 HAPPENED = {
     Happening.LITTLE: "little",

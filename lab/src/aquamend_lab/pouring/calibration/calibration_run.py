@@ -25,10 +25,18 @@ from aquamend_lab.pouring.model.configurations import (
 )
 from aquamend_lab.pouring.model.fitted import Fitted, uncalibrated
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Skill, tick_until_done
+from aquamend_lab.pouring.mujoco.body import (
+    Skill,
+    check_camera,
+    draw_back,
+    localise,
+    move,
+    read_level,
+    read_scale,
+    tick_until_done,
+)
 from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, located_as, until_alarm
 from aquamend_lab.pouring.mujoco.judging import configuration_of, wrong_at_alarm
-from aquamend_lab.pouring.mujoco.primitives import check_camera, draw_back, localise, move, read_level, read_scale
 from aquamend_lab.pouring.mujoco.skills import fetch, pour, pour_back, put_back
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,

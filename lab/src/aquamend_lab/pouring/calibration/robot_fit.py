@@ -43,8 +43,17 @@ from aquamend_lab.pouring.model.fitted import (
     kinds_of,
     uncalibrated,
 )
-from aquamend_lab.pouring.reports import OF_A_CUP
-from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, IN_PLACE, LOCALISE, Measurement, Sense, Stage, binding
+from aquamend_lab.pouring.task import (
+    CHECK_CAMERA,
+    FAULTY,
+    IN_PLACE,
+    LOCALISE,
+    OF_A_CUP,
+    Measurement,
+    Sense,
+    Stage,
+    binding,
+)
 
 HOLD_BACK_EVERY = 4
 """One record in four of every kind is kept out of the fit, to check it."""

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from aquamend.story.story import Believed
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body
-from aquamend_lab.pouring.mujoco.camera import Camera, capture
-from aquamend_lab.pouring.mujoco.scene import HIDDEN_GROUP, WATER_RGBA
-from aquamend_lab.pouring.mujoco.simulation import Compiled, Simulation
+from aquamend_lab.pouring.mujoco.sensors import Camera, capture
+from aquamend_lab.pouring.mujoco.simulation import HIDDEN_GROUP, WATER_RGBA, Compiled, Simulation
 from aquamend_lab.pouring.replay.recording import Geom, InvalidRecording, RecordedBody, Recording, Shape
 
 PARKED_M = (0.0, 0.0, -1.0)

@@ -17,14 +17,20 @@ from aquamend.recovery import Charge, Receipt, Tracker
 from aquamend_lab.pouring.model.alarm_problem import AtAlarm, Template
 from aquamend_lab.pouring.model.fitted import Fitted, load_fitted
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, nearest_place, tick_until_done
-from aquamend_lab.pouring.mujoco.primitives import check_camera, localise, move, read_level, wait
-from aquamend_lab.pouring.mujoco.scene import TableScene
+from aquamend_lab.pouring.mujoco.body import (
+    Body,
+    check_camera,
+    localise,
+    move,
+    nearest_place,
+    read_level,
+    tick_until_done,
+    wait,
+)
 from aquamend_lab.pouring.mujoco.sensors import SensorFaults, level_g, positions_m, scale_g
-from aquamend_lab.pouring.mujoco.simulation import Simulation, Watcher
+from aquamend_lab.pouring.mujoco.simulation import Simulation, TableScene, Watcher
 from aquamend_lab.pouring.mujoco.skills import fetch, pour
 from aquamend_lab.pouring.mujoco.trouble import Occlusion, Spike, Trouble, happen
-from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
 from aquamend_lab.pouring.task import (
     CAMERA,
     CHECK_CAMERA,
@@ -33,8 +39,11 @@ from aquamend_lab.pouring.task import (
     LOCALISE,
     MOVE,
     POUR,
+    ROUTINE,
     TARGET,
     CupValues,
+    Report,
+    Signal,
     Stage,
     arrangements,
     binding,
