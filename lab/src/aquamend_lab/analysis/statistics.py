@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.arrays import Bools, Floats
+from aquamend.arrays import Floats
 from aquamend.learning.estimates import probability_sample, require_same_length, rounded, sample
 
 LOW, HIGH = 50.0 * (1.0 - 0.95), 50.0 * (1.0 + 0.95)
@@ -278,11 +279,9 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
     for name, p in p_values.items():
         if not 0.0 <= p <= 1.0:
             raise ValueError(f"the p-value of {name!r} is {p}; give probabilities, from 0 to 1")
-    adjusted: dict[str, float] = {}
-    largest = 0.0
-    for position, name in enumerate(sorted(p_values, key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - position) * p_values[name]))
-        adjusted[name] = largest
+    upwards = sorted(p_values, key=p_values.__getitem__)
+    weighed = (min(1.0, (len(p_values) - position) * p_values[name]) for position, name in enumerate(upwards))
+    adjusted = dict(zip(upwards, itertools.accumulate(weighed, max), strict=True))
     return {name: adjusted[name] for name in p_values}
 
 
@@ -338,8 +337,7 @@ def zero_rollback_rate(undone: Sequence[float], false_alarm: Sequence[bool | Non
 
     Reference: the paper, "Metrics" (ZRR).
     """
-    kept = _false_alarms(undone, false_alarm)
-    return float(np.mean(kept)) if kept.size else None
+    return zero_rollback_and_success_rate(undone, false_alarm, [1.0] * len(undone))
 
 
 def zero_rollback_and_success_rate(
@@ -351,20 +349,11 @@ def zero_rollback_and_success_rate(
 
     Reference: the paper, "Metrics" (ZRR and success).
     """
-    succeeded = probability_sample("success", success)
-    require_same_length("success", succeeded.size, "undone", len(undone))
-    kept = _false_alarms(undone, false_alarm)
-    chosen = np.array([alarm is True for alarm in false_alarm], dtype=bool)
-    return float(np.mean(kept * succeeded[chosen])) if kept.size else None
-
-
-def _false_alarms(undone: Sequence[float], false_alarm: Sequence[bool | None]) -> Bools:
-    """Return, for each false alarm, whether nothing was undone."""
-    counts = sample("undone", undone)
+    succeeded, counts = probability_sample("success", success), sample("undone", undone)
+    require_same_length("success", succeeded.size, "undone", counts.size)
     require_same_length("undone", counts.size, "false_alarm", len(false_alarm))
     chosen = np.array([alarm is True for alarm in false_alarm], dtype=bool)
-    nothing: Bools = counts[chosen] == 0.0
-    return nothing
+    return float(np.mean((counts[chosen] == 0.0) * succeeded[chosen])) if chosen.any() else None
 
 
 @dataclass(frozen=True, slots=True)

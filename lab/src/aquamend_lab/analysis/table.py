@@ -33,26 +33,16 @@ def narrowed(run: Run) -> str:
     Nothing either of runs from before manifests said how large a suite is.
     """
     full, asked = run.manifest.get("full"), run.manifest
-    if not isinstance(full, dict):
+    if full is None:
         return ""
-    parts = [_fewer_scenarios(asked, full), _fewer_policies(asked["policies"], full.get("policies", []))]
-    text = " and ".join(part for part in parts if part)
-    return f"Narrowed: {text}. The suite's description is of all of it." if text else ""
-
-
-def _fewer_scenarios(asked: dict[str, Any], full: dict[str, Any]) -> str:
     each, seeds = min(asked["scenarios"], full["scenarios"]), min(asked["seeds"], full["seeds"])
-    whole = full["scenarios"] * full["seeds"]
-    if each * seeds >= whole:
-        return ""
     less = [f"{seeds:,} of {full['seeds']:,} seeds"] if seeds < full["seeds"] else []
     less += [f"{each:,} of {full['scenarios']:,} scenarios for each seed"] if each < full["scenarios"] else []
-    return f"{each * seeds:,} of the suite's {whole:,} scenarios ({', '.join(less)})"
-
-
-def _fewer_policies(asked: list[str], full: list[str]) -> str:
-    took_part = sum(name in asked for name in full)
-    return f"{took_part} of its {len(full)} policies" if took_part < len(full) else ""
+    whole = f"the suite's {full['scenarios'] * full['seeds']:,} scenarios"
+    parts = [f"{each * seeds:,} of {whole} ({', '.join(less)})"] if less else []
+    took_part = sum(name in asked["policies"] for name in full["policies"])
+    parts += [f"{took_part} of its {len(full['policies'])} policies"] if took_part < len(full["policies"]) else []
+    return f"Narrowed: {' and '.join(parts)}. The suite's description is of all of it." if parts else ""
 
 
 Line = dict[str, Any]
@@ -143,13 +133,8 @@ def _once(lines: Sequence[Line]) -> list[Line]:
 
 def _truths(run: Run) -> dict[Place, Any]:
     """Return what tells a scenario from others: how it was made, and what was true in it."""
-    found = {}
-    for line in run.annotations:
-        truths = line.get("truths")
-        every = truths if isinstance(truths, list) else []
-        failed = [truth.get("failed") if isinstance(truth, dict) else truth for truth in every]
-        found[_place(line)] = line.get("group"), line.get("features"), failed
-    return found
+    failed = {_place(line): [truth.get("failed") for truth in line.get("truths") or ()] for line in run.annotations}
+    return {_place(line): (line.get("group"), line.get("features"), failed[_place(line)]) for line in run.annotations}
 
 
 GroupKey = tuple[tuple[str, Any], ...]

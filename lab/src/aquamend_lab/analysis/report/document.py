@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
@@ -150,9 +150,14 @@ class Table:
     """Rows that begin a new group, by index."""
 
 
-def text_rows(rows: Iterable[Iterable[str]]) -> tuple[tuple[Cell, ...], ...]:
-    """Return the rows of a table in which nothing is emphasised."""
-    return tuple(tuple(map(Cell, row)) for row in rows)
+def table_of_texts(
+    caption: str, columns: Iterable[Column | str], rows: Iterable[Iterable[Cell | str]], *, words: Collection[str] = (),
+    header: int = 0, breaks: Iterable[int] = (),
+) -> Table:  # fmt: skip
+    """Return a table from plain texts; titles are of columns of numbers, but for those of ``words``."""
+    heads = (head if isinstance(head, Column) else Column(head, numeric=head not in words) for head in columns)
+    cells = (tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row) for row in rows)
+    return Table(caption, tuple(heads), tuple(cells), header, frozenset(breaks))
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from aquamend_lab.analysis.report.document import (
     interval,
     policy_name,
     signed,
+    table_of_texts,
 )
 from aquamend_lab.analysis.statistics import paired_bootstrap
 from aquamend_lab.analysis.table import CHARGES, RunTable, group_name, knows_the_truth
@@ -125,10 +126,10 @@ def paired_table(found: Sequence[Comparison], paper: PaperTable | None = None) -
     first = policy_name(found[0].first)
     theirs = {} if paper is None or grouped or found[0].metric != "loss" else paper.pairs
     columns = _columns(found, first, grouped=grouped, named=named, theirs=theirs)
-    rows = tuple(tuple(Cell(tell(one)) for _, tell in columns) for one in found)
+    rows = ([tell(one) for _, tell in columns] for one in found)
     unit = found[0].unit if _units(found) == 1 else ""
     places = [(one.group, _family(one)) for one in found]
-    breaks = frozenset(row for row in range(1, len(found)) if places[row] != places[row - 1])
+    breaks = [row for row in range(1, len(found)) if places[row] != places[row - 1]]
     caption = (
         f"{first} minus the other policy in {COMPARABLE[found[0].metric].of_one_in(unit)}, pair by pair: negative "
         f"favours {first}. A win is a scenario with less. “Detectable” is the mean difference that such pairs show "
@@ -137,18 +138,14 @@ def paired_table(found: Sequence[Comparison], paper: PaperTable | None = None) -
         f"{'same family' if named else 'table'}{', group by group' if grouped else ''}, is below 0.05. Without either "
         "word: both."
     )
-    if paper and any(column.paper for column, _ in columns):
+    if paper and theirs and any(isinstance(column, Column) for column, _ in columns):
         caption += f" Columns called “paper’s” are from its {paper.title}."
-    return Table(
-        caption,
-        tuple(column for column, _ in columns),
-        rows,
-        header=grouped + named + (_units(found) > 1),
-        breaks=breaks,
-    )
+    header = grouped + named + (_units(found) > 1)
+    return table_of_texts(caption, [column for column, _ in columns], rows, words=WORDS, header=header, breaks=breaks)
 
 
-ColumnOf = tuple[Column, Callable[[Comparison], str]]
+ColumnOf = tuple[Column | str, Callable[[Comparison], str]]
+WORDS = ("group", "unit", "family", "against")
 
 
 def _units(found: Sequence[Comparison]) -> int:
@@ -162,20 +159,20 @@ def _columns(
     def printed(tell: Callable[[PaperPair], str]) -> Callable[[Comparison], str]:
         return lambda one: tell(theirs[one.policies[1]]) if one.policies[1] in theirs else DASH
 
-    columns: list[ColumnOf] = [(Column("group", numeric=False), lambda one: group_name(one.group))] if grouped else []
-    columns += [(Column("unit", numeric=False), lambda one: one.unit or DASH)] if _units(found) > 1 else []
-    columns += [(Column("family", numeric=False), _family)] if named else []
+    columns: list[ColumnOf] = [("group", lambda one: group_name(one.group))] if grouped else []
+    columns += [("unit", lambda one: one.unit or DASH)] if _units(found) > 1 else []
+    columns += [("family", _family)] if named else []
     columns += [
-        (Column("against", numeric=False), lambda one: policy_name(one.second)),
+        ("against", lambda one: policy_name(one.second)),
         (Column(first, numeric=False), lambda one: verdict_in_brief(verdict_of(one))),
-        (Column("wins"), lambda one: count(one.wins)),
-        (Column("ties"), lambda one: count(one.ties)),
-        (Column("losses"), lambda one: count(one.losses)),
-        (Column("mean difference"), lambda one: signed(one.mean_difference, decimals=4)),
-        (Column("95 % interval"), lambda one: interval(*one.interval, decimals=4) if one.interval else DASH),
-        (Column("detectable"), lambda one: decimal(one.detectable, decimals=4)),
-        (Column("exact p"), lambda one: p_text(one.p_value)),
-        (Column("Holm p"), lambda one: p_text(one.p_holm)),
+        ("wins", lambda one: count(one.wins)),
+        ("ties", lambda one: count(one.ties)),
+        ("losses", lambda one: count(one.losses)),
+        ("mean difference", lambda one: signed(one.mean_difference, decimals=4)),
+        ("95 % interval", lambda one: interval(*one.interval, decimals=4) if one.interval else DASH),
+        ("detectable", lambda one: decimal(one.detectable, decimals=4)),
+        ("exact p", lambda one: p_text(one.p_value)),
+        ("Holm p", lambda one: p_text(one.p_holm)),
     ]
     if any(one.policies[1] in theirs for one in found):
         columns += [
@@ -184,7 +181,7 @@ def _columns(
             (Column("paper’s Holm p", paper=True), printed(lambda pair: p_text(pair.p_holm))),
         ]
     if any(one.unpaired for one in found):
-        columns.append((Column("unpaired"), lambda one: count(one.unpaired)))
+        columns.append(("unpaired", lambda one: count(one.unpaired)))
     return columns
 
 
@@ -223,27 +220,23 @@ def without_parts(table: RunTable, whole: Sequence[Comparison]) -> Table | None:
         return None
     metrics = ["loss", *(f"loss_without_{name}" for name in CHARGES)]
     by_metric = {metric: {one.second: one for one in over_all(comparisons(table, metric=metric))} for metric in metrics}
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[str, ...]] = []
     breaks: list[int] = []
     for rival in (one.second for one in whole):
         breaks.append(len(rows))
         for metric in metrics:
             if one := by_metric[metric].get(rival):
-                rows.append(tuple(map(Cell, (policy_name(rival), COMPARABLE[metric].of_one, *_numbers_of(one)))))
-    columns = (
-        Column("against", numeric=False), Column("in", numeric=False), Column("mean difference"),
-        Column("95 % interval"), Column("detectable"), Column("exact p"),
-    )  # fmt: skip
+                ends = interval(*one.interval) if one.interval else DASH
+                numbers = signed(one.mean_difference), ends, decimal(one.detectable), p_text(one.p_value)
+                rows.append((policy_name(rival), COMPARABLE[metric].of_one, *numbers))
+    if not rows:
+        return None
+    columns = ("against", "in", "mean difference", "95 % interval", "detectable", "exact p")
     caption = (
         f"{policy_name(whole[0].first)} minus the other policy, in the complete loss and in all of it but one part. "
         "“Detectable” is the mean difference that such pairs show four times in five. No p is adjusted here."
     )
-    return Table(caption, columns, tuple(rows), breaks=frozenset(breaks[1:])) if rows else None
-
-
-def _numbers_of(one: Comparison) -> tuple[str, ...]:
-    ends = interval(*one.interval) if one.interval else DASH
-    return signed(one.mean_difference), ends, decimal(one.detectable), p_text(one.p_value)
+    return table_of_texts(caption, columns, rows, words=("against", "in"), breaks=breaks[1:])
 
 
 _NO_THEOREMS = (("lookahead-2", "aquamend"), ("lookahead-3", "lookahead-2"), ("certified", "aquamend"))
@@ -322,26 +315,17 @@ def theorem_verdict(checks: list[OrderCheck]) -> Bullets:
 
 def check_table(checks: list[OrderCheck]) -> Table:
     """Return one row for each check."""
-    columns = (
-        Column("lower policy", numeric=False),
-        Column("upper policy", numeric=False),
-        Column("status", numeric=False),
-        Column("scenarios"),
-        Column("equal"),
-        Column("violations"),
-        Column("largest violation"),
-        Column("where", numeric=False),
-    )
-    rows = tuple(
+    names = ("lower policy", "upper policy", "status")
+    rows = (
         (
-            Cell(policy_name(check.lower)),
-            Cell(policy_name(check.upper)),
-            Cell("theorem" if check.theorem else "not a theorem"),
-            Cell(count(check.scenarios)),
-            Cell(count(check.equal)),
+            policy_name(check.lower),
+            policy_name(check.upper),
+            "theorem" if check.theorem else "not a theorem",
+            count(check.scenarios),
+            count(check.equal),
             Cell(count(check.violations), strong=check.theorem and check.violations > 0),
-            Cell(DASH if check.largest is None else decimal(check.largest, decimals=6)),
-            Cell(DASH if check.worst is None else f"seed {check.worst[0]}, scenario {check.worst[1]}"),
+            decimal(check.largest, decimals=6),
+            DASH if check.worst is None else f"seed {check.worst[0]}, scenario {check.worst[1]}",
         )
         for check in checks
     )
@@ -349,7 +333,8 @@ def check_table(checks: list[OrderCheck]) -> Table:
         "A violation is a scenario on which the lower policy has more expected risk than the upper one, "
         f"compared to {DECIMALS} decimals."
     )
-    return Table(caption, columns, rows)
+    columns = (*names, "scenarios", "equal", "violations", "largest violation", "where")
+    return table_of_texts(caption, columns, rows, words=(*names, "where"))
 
 
 def realised_against_expected(table: RunTable) -> str:

@@ -32,6 +32,7 @@ from aquamend_lab.analysis.report.document import (
     interval,
     policy_name,
     share,
+    table_of_texts,
 )
 from aquamend_lab.analysis.table import RunTable, narrowed, table_of
 from aquamend_lab.records import Run
@@ -61,8 +62,8 @@ def incomplete(run: Run, *, title: str = "This run") -> Notice | None:
 
 def notices(run: Run) -> list[Notice]:
     """Return what the reader must know before trusting a run's numbers: what is left out or missing, and refusals."""
-    missing, less = incomplete(run), narrowed(run)
-    found = [*([missing] if missing else []), *([Notice(less)] if less else [])]
+    less = narrowed(run)
+    found = [notice for notice in (incomplete(run), Notice(less) if less else None) if notice]
     errors = [record for record in run.records if _refused(record)]
     if errors:
         counts = Counter(policy_name(record["policy"]) for record in errors)
@@ -82,9 +83,10 @@ def provenance_table(runs: Sequence[Run], titles: Sequence[str]) -> Table:
     manifests = [_entries(run) for run in runs]
     found = dict.fromkeys(name for entries in manifests for name in entries)
     names = [*(name for name in _FIRST if name in found), *(name for name in found if name not in _FIRST)]
-    rows = tuple((Cell(name), *(Cell(entries.get(name, DASH)) for entries in manifests)) for name in names)
-    columns = (Column("", numeric=False), *(Column(title, numeric=False, long=True) for title in titles))
-    return Table("What was run, by which versions, where and when, as each run’s manifest has it.", columns, rows)
+    rows = ((name, *(entries.get(name, DASH) for entries in manifests)) for name in names)
+    columns: tuple[Column | str, ...] = ("", *(Column(title, numeric=False, long=True) for title in titles))
+    caption = "What was run, by which versions, where and when, as each run’s manifest has it."
+    return table_of_texts(caption, columns, rows, words=("",))
 
 
 def _entries(run: Run) -> dict[str, str]:
@@ -116,9 +118,8 @@ def _text(value: Any) -> str:
 def runs_table(runs: Sequence[Run], titles: Sequence[str]) -> Table:
     """Return one row for each run, for the beginning of a report."""
     estimators = any("estimate" in record for run in runs for record in run.records[:1])
-    counts = ("policies or estimators" if estimators else "policies", "scenarios", "records", "errors")
-    columns = (Column("run", numeric=False), Column("complete", numeric=False), *map(Column, counts))
-    rows = []
+    who = "policies or estimators" if estimators else "policies"
+    rows: list[tuple[Cell | str, ...]] = []
     for run, title in zip(runs, titles, strict=True):
         complete = "NO" if incomplete(run) else "narrowed" if narrowed(run) else "yes"
         numbers = (
@@ -127,10 +128,9 @@ def runs_table(runs: Sequence[Run], titles: Sequence[str]) -> Table:
             len(run.records),
             sum(_refused(record) for record in run.records),
         )
-        rows.append(
-            (Cell(title), Cell(complete, strong=complete in ("NO", "narrowed")), *(Cell(count(n)) for n in numbers))
-        )
-    return Table("The runs this report is made from.", columns, tuple(rows))
+        rows.append((title, Cell(complete, strong=complete != "yes"), *map(count, numbers)))
+    columns = ("run", "complete", who, "scenarios", "records", "errors")
+    return table_of_texts("The runs this report is made from.", columns, rows, words=("run", "complete"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,10 +224,24 @@ def suite_section(found: Analysed) -> Section:
     lead: list[Block] = [*notices(found.run), *([Paragraph(str(description))] if description else [])]
     if not found.run.records:
         return Section(found.title, found.anchor, (*lead, Paragraph("There are no records yet.")))
+    setting, commands = executions.setting_table(found.table), executions.first_command_table(found.run.annotations)
+    stated, doubts = (
+        executions.quality_table(found.table),
+        executions.doubt_curves(f"{found.anchor}-doubts", found.table),
+    )
+    reasons = (*differences_from_paper(found.run.suite), *_disjoint(found))
     parts = (
-        _results(found), _settings(found), _paired(found), _probabilities(found), _timing(found), _checks(found),
-        _differences(found), _first_commands(found), _failures(found), _scenarios(found),
-    )  # fmt: skip
+        _results(found),
+        _part(found, "What distorting the posterior changes", "settings", setting),
+        _paired(found),
+        _part(found, "Stated probabilities", "probabilities", stated, doubts),
+        _timing(found),
+        _checks(found),
+        _part(found, "Where we differ from the paper, and why", "paper", Bullets(reasons) if reasons else None),
+        _part(found, "First commands", "commands", commands),
+        _failures(found),
+        _scenarios(found),
+    )
     return Section(found.title, found.anchor, tuple(lead), tuple(part for part in parts if part is not None))
 
 
@@ -270,14 +284,6 @@ def _figures(found: Analysed, *, many: bool) -> list[Figure | None]:
     return [means, None if any(found.table.groups) else plots.gap_distribution(f"{found.anchor}-gap", found.table)]
 
 
-def _settings(found: Analysed) -> Section | None:
-    return _part(found, "What distorting the posterior changes", "settings", executions.setting_table(found.table))
-
-
-def _first_commands(found: Analysed) -> Section | None:
-    return _part(found, "First commands", "commands", executions.first_command_table(found.run.annotations))
-
-
 def _failures(found: Analysed) -> Section | None:
     policy = str(found.run.manifest.get("reference", "aquamend"))
     table = executions.failure_table(found.run.records, policy, found.run.stories)
@@ -314,11 +320,6 @@ def _paired(found: Analysed) -> Section | None:
     return Section(f"{first} against each other policy", f"{found.anchor}-paired", tuple(blocks))
 
 
-def _probabilities(found: Analysed) -> Section | None:
-    figure = executions.doubt_curves(f"{found.anchor}-doubts", found.table)
-    return _part(found, "Stated probabilities", "probabilities", executions.quality_table(found.table), figure)
-
-
 def _timing(found: Analysed) -> Section | None:
     dots = executions.timing_dots(f"{found.anchor}-times", found.table)
     counts = executions.counts_table(found.table, found.paper)
@@ -332,12 +333,6 @@ def _checks(found: Analysed) -> Section | None:
         return None
     table = Folded("Every check", (paired.check_table(checks),))
     return Section("Order of expected risks", f"{found.anchor}-checks", (paired.theorem_verdict(checks), table))
-
-
-def _differences(found: Analysed) -> Section | None:
-    reasons = [*differences_from_paper(found.run.suite), *_disjoint(found)]
-    listed = Bullets(tuple(reasons)) if reasons else None
-    return _part(found, "Where we differ from the paper, and why", "paper", listed)
 
 
 def _disjoint(found: Analysed) -> list[str]:
