@@ -16,7 +16,7 @@ from aquamend.recovery import Tracker
 from aquamend_lab.analysis.report.build import analysed_runs, report_of
 from aquamend_lab.analysis.report.rendering import as_html
 from aquamend_lab.analysis.table import merged
-from aquamend_lab.pouring.replay.recording import Geom, RecordedBody, Recording, load_recording, to_bytes
+from aquamend_lab.pouring.recording import Geom, RecordedBody, Recording, load_recording, to_bytes
 from aquamend_lab.records import UNSEALED, load_run, write_lines
 
 ROOT = Path(__file__).parent.parent
@@ -133,7 +133,7 @@ def test_the_model_of_the_pouring_robot(tmp_path):
 
 def test_calibration_records_of_the_pouring_robot(tmp_path):
     records = pytest.importorskip("tests.lab.pouring.calibration.records")
-    campaign = pytest.importorskip("aquamend_lab.pouring.calibration.calibration_run").campaign
+    campaign = pytest.importorskip("aquamend_lab.pouring.calibration_run").campaign
     path = tmp_path / "records.jsonl"
     write_lines(path, [each.as_data() for each in records.records(3)])
     sound = path.read_bytes()

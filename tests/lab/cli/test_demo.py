@@ -16,7 +16,7 @@ from aquamend.recovery.events import Ended
 from aquamend.studio.start import replay_file
 from aquamend_lab.cli import demo
 from aquamend_lab.cli.bench import INTERRUPTED
-from aquamend_lab.pouring.replay.recording import load_recording
+from aquamend_lab.pouring.recording import load_recording
 
 FILES = ["index.html", "recording.aqr", "replay.html"]
 TWO_FILES = ["first.aqr", "first.html", "index.html", "replay.html", "second.aqr", "second.html"]

@@ -4,7 +4,7 @@ from tests.lab.pouring.replay.sample_recording import sample_recording
 from typer.testing import CliRunner
 
 from aquamend.cli.main import app
-from aquamend_lab.pouring.replay.recording import save_recording
+from aquamend_lab.pouring.recording import save_recording
 
 RUNNER = CliRunner()
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from aquamend import plugins
 from aquamend.errors import UnknownName
-from aquamend_lab.benchmarks.m1 import M1, M1_DEPTH, M1_DEPTH_SCALED
-from aquamend_lab.benchmarks.m1_proxy import ProxySuite
+from aquamend_lab.benchmarks.m1 import M1, M1_DEPTH, M1_DEPTH_SCALED, ProxySuite
 from aquamend_lab.benchmarks.outside_suites import NETWORK_SUITE, TEXTBOOK_SUITE
 from aquamend_lab.benchmarks.pouring_suites import POURING_SUITES
 from aquamend_lab.benchmarks.problem_files import BEYOND, problem_folder

@@ -16,7 +16,7 @@ import numpy as np
 from aquamend.belief import InformationState, Observation
 from aquamend.belief.state import UNRESOLVED, normalised
 from aquamend.decision.detection import PowerScreen
-from aquamend.decision.standings import Standing, standings
+from aquamend.decision.standings import standings
 from aquamend.decision.steps import (
     Continue,
     Decision,
@@ -211,25 +211,14 @@ def kept(
 def _declarations(
     what: Probabilities, state: InformationState, truth: Truth, roles: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    old: dict[str, Standing] = {}
-    current: dict[str, Standing] = {}
-    for standing in standings(state):
-        name = standing.in_force.declaration.name
-        old[name] = standing.in_force
-        if standing.supported is not None:
-            current[name] = standing.supported
+    every = {standing.in_force.declaration.name: standing for standing in standings(state)}
+    old = {name: standing.in_force for name, standing in every.items()}
+    current = {name: standing.supported for name, standing in every.items() if standing.supported is not None}
     lines = []
     for when, found in ((OLD, old), (CURRENT, current)):
-        lines += [
-            _line(
-                roles.get(name, name),
-                when,
-                standing.declaration.version,
-                standing.invalid,
-                _so(truth, standing.declaration, when),
-            )
-            for name, standing in found.items()
-        ]
+        for name, own in found.items():
+            so = _so(truth, own.declaration, when)
+            lines.append(_line(roles.get(name, name), when, own.declaration.version, own.invalid, so))
         for event, names in what.unions.items():
             members = [found[name].declaration for name in names if name in found]
             if members:
@@ -299,7 +288,8 @@ def play(
         return label | _played_informed(scenario, expected=expected)
     policy = policy or policy_named(name)  # an unknown name is no result of a policy
     try:
-        _refuse_to_hurry(policy, scenario.state)
+        if isinstance(policy, Exact) and not policy.completes(scenario.state):  # its steps would depend on the machine
+            raise TooLarge("the complete adaptive tree is too large to tabulate; `certified` plans without a deadline")
         answers_once = FromMemory(policy)
         watched = Watched(answers_once)
         worlds = [truth.enter() for truth in scenario.truths]
@@ -314,12 +304,6 @@ def play(
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what goes wrong in a policy is a result, and kept as one
         unavailable = dict.fromkeys(("loss", *EXPECTED, *map(str, Charge), "probes", "undone", "rollbacks", "ending"))
         return label | unavailable | {"success": 0.0, "steps": [], "error": f"{type(error).__name__}: {error}"}
-
-
-def _refuse_to_hurry(policy: Policy, state: InformationState) -> None:
-    """Refuse a plan that a deadline cuts off: its steps would depend on the machine."""
-    if isinstance(policy, Exact) and not policy.completes(state):
-        raise TooLarge("the complete adaptive tree is too large to tabulate; `certified` plans without a deadline")
 
 
 def _known(scenario: Scenario, name: str, kind: type, compute: Callable[[], Record]) -> Record:
@@ -376,22 +360,32 @@ def _scores(scenario: Scenario, episodes: list[Judged]) -> Record:
     }
     scores |= {charge.value: mean([charged(e.receipts, charge) for e in episodes]) for charge in Charge}
     scores |= {
-        "probes": mean([float(_probes(e.recovery)) for e in episodes]),
+        "probes": mean([_primitives(_chosen(e.recovery), Charge.SENSING) for e in episodes]),
         "undone": mean([float(len(e.recovery.undone)) for e in episodes]),
-        "rollbacks": mean([float(_rollbacks(e.recovery)) for e in episodes]),
+        "rollbacks": mean([_primitives(e.recovery.receipts, Charge.ROLLBACK) for e in episodes]),
     }
     if len(episodes) == 1:
-        only = episodes[0]
-        truth, budget = scenario.truths[0], min(scenario.budget, scenario.state.problem.sensing_budget)
+        only, truth = episodes[0], scenario.truths[0]
+        budget = min(scenario.budget, scenario.state.problem.sensing_budget)
+        attributed = only.recovery.decided_at.attributed_to  # what was more likely than not when the policy decided
         return scores | {
             "ending": _ending(only.recovery),
             "steps": _steps(only.recovery),
             "false_alarm": not truth.failed,
             "cause": str(truth.cause),
-            "attributed": _attributed(only),
+            "attributed": UNRESOLVED if attributed is None else str(attributed),
             "over_budget": only.verdict.over_budget if math.isfinite(budget) else None,
         }
-    played = _realisations(scenario, episodes)
+    played = [
+        {
+            "truth": truth.name,
+            "weight": truth.weight,
+            "loss": episode.loss,
+            "success": int(episode.verdict.success),
+            "probes": len(episode.recovery.evidence),
+        }
+        for truth, episode in zip(scenario.truths, episodes, strict=True)
+    ]
     return scores | {"ending": None, "steps": [], "false_alarm": None, "realisations": played}
 
 
@@ -400,14 +394,9 @@ def _chosen(recovery: Recovery) -> tuple[Receipt, ...]:
     return recovery.receipts[len(recovery.start.evidence) :]
 
 
-def _probes(recovery: Recovery) -> int:
-    """Return how often something was measured since the alarm, by a probe or in the course of a plan."""
-    return sum(leaf.charge is Charge.SENSING for receipt in _chosen(recovery) for leaf in receipt.leaves)
-
-
-def _rollbacks(recovery: Recovery) -> int:
-    """Return how many primitives were carried out to undo something: leaf receipts, whether or not they succeeded."""
-    return sum(leaf.charge is Charge.ROLLBACK for receipt in recovery.receipts for leaf in receipt.leaves)
+def _primitives(receipts: Sequence[Receipt], charge: Charge) -> float:
+    """Return how many primitives these took under a charge, by probes or in the course of plans, successful or not."""
+    return float(sum(leaf.charge is charge for receipt in receipts for leaf in receipt.leaves))
 
 
 def _ending(recovery: Recovery) -> str:
@@ -415,25 +404,6 @@ def _ending(recovery: Recovery) -> str:
     step = recovery.steps[-1]
     last = [plan.name for plan in recovery.start.problem.plans if plan.last_resort]
     return LAST_RESORT if isinstance(step, RollBack) and step.plan in last else step_kind(step)
-
-
-def _attributed(episode: Judged) -> str:
-    """Return the cause that was more likely than not when the policy decided, if one was."""
-    cause = episode.recovery.decided_at.attributed_to
-    return UNRESOLVED if cause is None else str(cause)
-
-
-def _realisations(scenario: Scenario, episodes: list[Judged]) -> list[Record]:
-    def line(truth: Truth, episode: Judged) -> Record:
-        return {
-            "truth": truth.name,
-            "weight": truth.weight,
-            "loss": episode.loss,
-            "success": int(episode.verdict.success),
-            "probes": len(episode.recovery.evidence),
-        }
-
-    return [line(truth, episode) for truth, episode in zip(scenario.truths, episodes, strict=True)]
 
 
 def _steps(recovery: Recovery) -> list[str]:

@@ -196,16 +196,9 @@ def make(
         def enter() -> PouringRobot:
             return PouringRobot(own, setting=setting, known=known)
 
-        return Scenario(
-            suite=suite,
-            seed=seed,
-            number=number,
-            state=distorted(own.state(), setting),
-            truths=(Truth(plan.kind.value, failed, cause, enter, invalid=_invalid(alarmed)),),
-            group=group,
-            features=features,
-            roles=_roles(alarmed.declared),
-        )
+        truth = Truth(plan.kind.value, failed, cause, enter, invalid=_invalid(alarmed))
+        state, roles = distorted(own.state(), setting), _roles(alarmed.declared)
+        return Scenario(suite, seed, number, state, (truth,), group=group, features=features, roles=roles)
 
     return replace(posed(), versions={STARTING_OVER: posed(restarts=True), CHAIN: posed(linear_chain=True)})
 

@@ -144,16 +144,10 @@ class _Files:
         suite = self.folder.resolve().name
         state = self.states[number]
         possible = truths_of_model(state, suite, seed, number)
+        true, group = one_drawn(possible, suite, seed, number), {"problem": self.names[number]}
+        expected = self.expected[number]
         return Scenario(
-            suite,
-            seed,
-            number,
-            state,
-            truths=(one_drawn(possible, suite, seed, number),),
-            possible=possible,
-            group={"problem": self.names[number]},
-            expected=self.expected[number],
-            most_states=MOST_STATES,
+            suite, seed, number, state, (true,), possible, group, expected=expected, most_states=MOST_STATES
         )
 
 
@@ -293,7 +287,8 @@ class BeyondFiles:
             group = {"problem": self.paths[which].stem, "world": world}
             return Scenario(BEYOND_NAME, seed, number, believed, (known,), group=group, features={"dead": dead})
 
-        unattended = self._believed_of(which, NOBODY + world, truth, lambda: _without_a_person(believed))
+        alone = replace(believed, problem=replace(believed.problem, escalate=None), origin=None)
+        unattended = self._believed_of(which, NOBODY + world, truth, lambda: alone)
         informed = replace(start, posterior=normalised(happens), origin=None)
         odds = self._believed_of(which, world + RIGHT_ODDS, truth, lambda: informed)
         return replace(posed(believed), versions={NOBODY: posed(unattended), RIGHT_ODDS: posed(odds)})
@@ -326,10 +321,6 @@ def without_cause(state: InformationState, cause: str) -> InformationState:
     """Return the state of somebody who has never heard of a cause: nothing that it takes part in is possible."""
     known = np.array([cause not in causes_of(h) for h in state.problem.model.hypotheses])
     return replace(state, posterior=normalised(state.posterior * known), origin=None)
-
-
-def _without_a_person(state: InformationState) -> InformationState:
-    return replace(state, problem=replace(state.problem, escalate=None), origin=None)
 
 
 def _nothing_wrong(problem: Problem) -> Bools:

@@ -96,20 +96,15 @@ def workers(*, jobs: int, cluster: str | None) -> Iterator[Work]:
     elif jobs == 1:
         yield lambda pieces: map(_with_piece, pieces)
     else:
-        joblib = _joblib()
+        try:
+            import joblib
+        except ImportError:
+            raise MissingLibrary("joblib", "bench", "or run with --jobs 1", package="aquamend-lab") from None
         yield lambda pieces: _in_processes(joblib, pieces, jobs)
 
 
 def _with_piece(piece: Piece) -> Done:
     return piece, do(piece)
-
-
-def _joblib() -> Any:
-    try:
-        import joblib
-    except ImportError:
-        raise MissingLibrary("joblib", "bench", "or run with --jobs 1", package="aquamend-lab") from None
-    return joblib
 
 
 def _in_processes(joblib: Any, pieces: Sequence[Piece], jobs: int) -> Iterator[Done]:

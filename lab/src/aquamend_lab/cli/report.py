@@ -19,7 +19,7 @@ from aquamend_lab.analysis.report.document import Column, Table
 from aquamend_lab.records import RunFolder, with_stories
 
 if TYPE_CHECKING:
-    from aquamend_lab.analysis.report.suite_section import Analysed
+    from aquamend_lab.analysis.report.build import Analysed
     from aquamend_lab.records import Run
 
 
@@ -116,7 +116,7 @@ def _print_summaries(runs: list[Run]) -> None:
 
 
 def _print_done(console: Console, found: list[Analysed], written: list[Path]) -> None:
-    from aquamend_lab.analysis.report.suite_section import notices
+    from aquamend_lab.analysis.report.build import notices
     from aquamend_lab.analysis.report.tables import compact_table
 
     with described_by(styles_in(one.run.manifest for one in found)):

@@ -62,8 +62,8 @@ def _watched(suite: str, seed: int, number: int, policy: str) -> tuple[str, str]
     """Return the story and the replay of a policy on a scenario, simulated again from the same seeds."""
     from aquamend.story.page import story_html
     from aquamend_lab.benchmarks.pouring_suites import episode_of
-    from aquamend_lab.pouring.demonstration.telling import begin, go_on
-    from aquamend_lab.pouring.replay.recording import replay_html
+    from aquamend_lab.pouring.recording import replay_html
+    from aquamend_lab.pouring.telling import begin, go_on
 
     decider, episode = registered(policy), episode_of(suite, seed, number)
     with _one_at_a_time:

@@ -8,7 +8,7 @@ import pytest
 
 from aquamend.policies import POLICIES
 from aquamend_lab.analysis.charts import described_by, styles_in
-from aquamend_lab.analysis.report.suite_section import Analysed, analysed
+from aquamend_lab.analysis.report.build import Analysed, analysed
 from aquamend_lab.benchmarks.catalogue import SUITES
 from aquamend_lab.benchmarks.manifest import styles_of
 from aquamend_lab.records import Run

@@ -9,6 +9,7 @@ from aquamend.errors import InvalidRun
 from aquamend.learning.probability_scores import brier
 from aquamend_lab.analysis.metrics import summarise, summarise_together
 from aquamend_lab.analysis.paper import paper_table
+from aquamend_lab.analysis.report.build import analysed, suite_section
 from aquamend_lab.analysis.report.document import Folded, Table
 from aquamend_lab.analysis.report.executions import (
     counts_table,
@@ -23,7 +24,6 @@ from aquamend_lab.analysis.report.executions import (
 )
 from aquamend_lab.analysis.report.paired import comparisons, over_all, paired_table, without_parts
 from aquamend_lab.analysis.report.plots import loss_bars, scene_stems
-from aquamend_lab.analysis.report.suite_section import analysed, suite_section
 from aquamend_lab.analysis.statistics import paired_bootstrap, stratified_bootstrap
 from aquamend_lab.analysis.table import table_of
 from aquamend_lab.records import Run

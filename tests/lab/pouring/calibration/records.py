@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 from tests.lab.pouring.model.by_hand import DECLARED
 
-from aquamend_lab.pouring.calibration.calibration_run import STAGES, CalibrationRecord
-from aquamend_lab.pouring.calibration.robot_fit import supposed_exactly
+from aquamend_lab.pouring.calibration_run import STAGES, CalibrationRecord
 from aquamend_lab.pouring.model.alarm_problem import AtAlarm
 from aquamend_lab.pouring.model.configurations import AS_BELIEVED, CameraState, Configuration, Happening, Scales
 from aquamend_lab.pouring.model.fitted import uncalibrated
 from aquamend_lab.pouring.mujoco.trouble import Mishap
+from aquamend_lab.pouring.robot_fit import supposed_exactly
 from aquamend_lab.pouring.task import (
     CHECK_CAMERA,
     FAULTY,

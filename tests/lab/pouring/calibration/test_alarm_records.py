@@ -15,11 +15,10 @@ from aquamend.learning import calibration_of, learned
 from aquamend.learning.checking import state_after
 from aquamend.problem.model.spreads import differs
 from aquamend_lab.analysis.statistics import paired_bootstrap
-from aquamend_lab.pouring.calibration.alarm_records import found_by_role, nearest, posed_by, record_by_role
-from aquamend_lab.pouring.calibration.calibration_run import KINDS, CalibrationRecord
-from aquamend_lab.pouring.calibration.robot_fit import posed
+from aquamend_lab.pouring.calibration_run import KINDS, CalibrationRecord
 from aquamend_lab.pouring.model.fitted import load_fitted
 from aquamend_lab.pouring.mujoco.trouble import Mishap
+from aquamend_lab.pouring.robot_fit import found_by_role, nearest, posed, posed_by, record_by_role
 from aquamend_lab.records import read_lines
 
 ROOT = Path(__file__).parents[4]

@@ -5,11 +5,11 @@ import json
 import pytest
 from tests.lab.pouring.calibration.records import record
 
-from aquamend_lab.pouring.calibration.calibration_run import KINDS, RUNS, STAGES, CalibrationRecord, calibrate_once
-from aquamend_lab.pouring.calibration.robot_fit import HOLD_BACK_EVERY, held_back
+from aquamend_lab.pouring.calibration_run import KINDS, RUNS, STAGES, CalibrationRecord, calibrate_once
 from aquamend_lab.pouring.model.configurations import Amount
 from aquamend_lab.pouring.model.fitted import TIMED
 from aquamend_lab.pouring.mujoco.trouble import Mishap
+from aquamend_lab.pouring.robot_fit import HOLD_BACK_EVERY, held_back
 from aquamend_lab.pouring.task import Stage
 
 

@@ -4,8 +4,8 @@ import pytest
 from tests.lab.pouring.calibration.records import record
 
 from aquamend.errors import AquaMendError
-from aquamend_lab.pouring.calibration import calibration_run
-from aquamend_lab.pouring.calibration.calibration_run import KEEP_EVERY, campaign
+from aquamend_lab.pouring import calibration_run
+from aquamend_lab.pouring.calibration_run import KEEP_EVERY, campaign
 from aquamend_lab.records import read_lines
 
 

@@ -18,9 +18,12 @@ from tests.lab.pouring.calibration.records import (
     records,
 )
 
-from aquamend_lab.pouring.calibration import robot_fit
-from aquamend_lab.pouring.calibration.calibration_run import KINDS, CalibrationRecord
-from aquamend_lab.pouring.calibration.robot_fit import (
+from aquamend_lab.pouring import robot_fit
+from aquamend_lab.pouring.calibration_run import KINDS, CalibrationRecord
+from aquamend_lab.pouring.model.configurations import CameraState, Happening
+from aquamend_lab.pouring.model.fitted import SMOOTHING, InvalidModel, cells, load_fitted, uncalibrated
+from aquamend_lab.pouring.mujoco.trouble import Mishap
+from aquamend_lab.pouring.robot_fit import (
     error_g,
     fit,
     held_back,
@@ -28,9 +31,6 @@ from aquamend_lab.pouring.calibration.robot_fit import (
     supposed_exactly,
     telling_probes,
 )
-from aquamend_lab.pouring.model.configurations import CameraState, Happening
-from aquamend_lab.pouring.model.fitted import SMOOTHING, InvalidModel, cells, load_fitted, uncalibrated
-from aquamend_lab.pouring.mujoco.trouble import Mishap
 from aquamend_lab.pouring.task import FAULTY, ROUTINE, Report, Sense, Signal, Stage
 from aquamend_lab.records import read_lines
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from aquamend.decision import Escalate, Reprobe
-from aquamend_lab.pouring.demonstration import telling, watching
-from aquamend_lab.pouring.demonstration.phrases import demo_episode
-from aquamend_lab.pouring.demonstration.watching import png
+from aquamend_lab.pouring import telling, watching
+from aquamend_lab.pouring.phrases import demo_episode
+from aquamend_lab.pouring.watching import png
 
 PICTURE = f"data:image/png;base64,{base64.b64encode(png(np.zeros((1, 1, 3), dtype=np.uint8))).decode()}"
 

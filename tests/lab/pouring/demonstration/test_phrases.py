@@ -9,8 +9,8 @@ pytest.importorskip("mujoco")
 from aquamend.belief import InformationState, Observation
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.recovery import Charge, Measure, Receipt
-from aquamend_lab.pouring.demonstration.phrases import PROBES, explanations, primitive, probed, step_name
 from aquamend_lab.pouring.model.configurations import CameraState, Configuration, Happening, Scales
+from aquamend_lab.pouring.phrases import PROBES, explanations, primitive, probed, step_name
 
 DECLARED_G = {"A": 18.0, "B": 16.4, "C": 30.0}
 

@@ -7,7 +7,6 @@ import pytest
 pytest.importorskip("mujoco")
 
 from aquamend.errors import UnknownName
-from aquamend_lab.pouring.demonstration.phrases import SCENES, STAGES, demo_episode, what_happened
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,
     BiasedCamera,
@@ -17,6 +16,7 @@ from aquamend_lab.pouring.mujoco.trouble import (
     Spike,
     SwapCups,
 )
+from aquamend_lab.pouring.phrases import SCENES, STAGES, demo_episode, what_happened
 from aquamend_lab.pouring.task import Signal, Stage
 
 KINDS = {

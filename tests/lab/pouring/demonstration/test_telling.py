@@ -11,8 +11,8 @@ from tests.lab.pouring.demonstration.scene_played import PICTURE, scene_played, 
 from aquamend.policies import AquaMend
 from aquamend.recovery import Charge, charged
 from aquamend.story.story import Kind
-from aquamend_lab.pouring.demonstration import telling
-from aquamend_lab.pouring.demonstration.phrases import demo_episode
+from aquamend_lab.pouring import telling
+from aquamend_lab.pouring.phrases import demo_episode
 
 
 @pytest.fixture(scope="module")

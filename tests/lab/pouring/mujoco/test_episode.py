@@ -11,8 +11,7 @@ from tests.lab.taking import answer
 
 from aquamend.errors import AquaMendError
 from aquamend.recovery import Charge
-from aquamend_lab.pouring.calibration.calibration_run import CalibrationRecord, configuration_of
-from aquamend_lab.pouring.calibration.robot_fit import error_g, supposed_exactly
+from aquamend_lab.pouring.calibration_run import CalibrationRecord, configuration_of
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS, CameraState
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco import episode as episode_module
@@ -31,6 +30,7 @@ from aquamend_lab.pouring.mujoco.trouble import (
     SwapCups,
 )
 from aquamend_lab.pouring.mujoco.world import PouringRobot
+from aquamend_lab.pouring.robot_fit import error_g, supposed_exactly
 from aquamend_lab.pouring.task import (
     CHECK_CAMERA,
     FAULTY,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.story.story import Choice, Kind, Moment, Option, Story, Update
-from aquamend_lab.pouring.replay.recording import Geom, RecordedBody, Recording
+from aquamend_lab.pouring.recording import Geom, RecordedBody, Recording
 
 Array = NDArray[np.float64]
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)

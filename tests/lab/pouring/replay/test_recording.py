@@ -8,7 +8,7 @@ import pytest
 from tests.lab.pouring.replay.sample_recording import sample_recording
 
 from aquamend.errors import AquaMendError
-from aquamend_lab.pouring.replay.recording import (
+from aquamend_lab.pouring.recording import (
     FORMAT,
     LENGTH_QUANTUM_M,
     QUATERNION_QUANTUM,

@@ -16,7 +16,7 @@ from tests.lab.pouring.replay.sample_recording import sample_recording, sample_s
 from aquamend.recovery.receipts import Charge, Receipt
 from aquamend.story.page import story_html
 from aquamend.story.story import Believed, Choice, Kind, Moment, Option, Story, Update
-from aquamend_lab.pouring.replay.recording import replay_html, without_story
+from aquamend_lab.pouring.recording import replay_html, without_story
 
 VIEWER = Path(__file__).parents[4] / "viewer"
 __all__ = ["browser"]

@@ -284,7 +284,7 @@ def replay_html(executions: Sequence[Execution], *, page: str | None = None) -> 
     known = any(story.moments for story in stories)
     return filled_in(
         "replay.html",
-        package="aquamend_lab.pouring.replay",
+        package="aquamend_lab.pouring",
         script=_asset("replay.js"),
         style=_asset("replay.css"),
         data=_page_data(executions),
@@ -331,7 +331,7 @@ def _options(choice: Choice | None) -> tuple[list[dict[str, object]], list[dict[
 
 
 def _asset(name: str) -> str:
-    return (files("aquamend_lab.pouring.replay") / "assets" / name).read_text(encoding="utf-8")
+    return (files("aquamend_lab.pouring") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _in_order(story: Story) -> list[Moment]:

@@ -20,7 +20,7 @@ from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body
 from aquamend_lab.pouring.mujoco.sensors import Camera, capture
 from aquamend_lab.pouring.mujoco.simulation import HIDDEN_GROUP, WATER_RGBA, Compiled, Simulation
-from aquamend_lab.pouring.replay.recording import Geom, InvalidRecording, RecordedBody, Recording, Shape
+from aquamend_lab.pouring.recording import Geom, InvalidRecording, RecordedBody, Recording, Shape
 
 PARKED_M = (0.0, 0.0, -1.0)
 """Where water is shown that nobody has added yet: below the table, out of sight."""

@@ -22,7 +22,16 @@ from aquamend.story.comparing import in_hindsight, needless
 from aquamend.story.of_decision import choice_of
 from aquamend.story.story import Hindsight, Kind, Moment, Story, Update
 from aquamend.text import capital, percent
-from aquamend_lab.pouring.demonstration.phrases import (
+from aquamend_lab.pouring.model.alarm_problem import PROBE_S, AlarmModel
+from aquamend_lab.pouring.model.configurations import CONFIGURATIONS
+from aquamend_lab.pouring.model.fitted import Fitted
+from aquamend_lab.pouring.mujoco import dimensions as dim
+from aquamend_lab.pouring.mujoco.body import Body
+from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, until_alarm
+from aquamend_lab.pouring.mujoco.judging import configuration_of, wrong_at_alarm
+from aquamend_lab.pouring.mujoco.simulation import Simulation
+from aquamend_lab.pouring.mujoco.world import PouringRobot
+from aquamend_lab.pouring.phrases import (
     BELIEFS,
     PROBES,
     UNDOING,
@@ -33,18 +42,9 @@ from aquamend_lab.pouring.demonstration.phrases import (
     step_name,
     what_happened,
 )
-from aquamend_lab.pouring.demonstration.watching import Onlooker, still_address
-from aquamend_lab.pouring.model.alarm_problem import PROBE_S, AlarmModel
-from aquamend_lab.pouring.model.configurations import CONFIGURATIONS
-from aquamend_lab.pouring.model.fitted import Fitted
-from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body
-from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, until_alarm
-from aquamend_lab.pouring.mujoco.judging import configuration_of, wrong_at_alarm
-from aquamend_lab.pouring.mujoco.simulation import Simulation
-from aquamend_lab.pouring.mujoco.world import PouringRobot
-from aquamend_lab.pouring.replay.recording import Recording
+from aquamend_lab.pouring.recording import Recording
 from aquamend_lab.pouring.task import LIFT, MOVE, POUR, SAFE_STOP, CupValues, quantity
+from aquamend_lab.pouring.watching import Onlooker, still_address
 
 MOST_EXPLANATIONS, WORTH_TELLING = 4, 0.01
 
