@@ -161,7 +161,8 @@ def _parsed(text: bytes) -> tuple[Any, int]:
     level, values = [data] if isinstance(data, dict | list) else [], 1
     for _ in range(DEEPEST):
         values += sum(map(len, level))
-        level = [item for outer in level for item in _items(outer) if isinstance(item, dict | list)]
+        inner = [item for outer in level for item in (outer.values() if isinstance(outer, dict) else outer)]
+        level = [item for item in inner if isinstance(item, dict | list)]
         if not level:
             return data, values
     raise ValueError(f"it is nested more than {DEEPEST} deep")
@@ -169,10 +170,6 @@ def _parsed(text: bytes) -> tuple[Any, int]:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number of JSON")
-
-
-def _items(outer: dict[str, Any] | list[Any]) -> Iterable[Any]:
-    return outer.values() if isinstance(outer, dict) else outer
 
 
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]], *, sealed: bool = False) -> None:
@@ -422,7 +419,9 @@ def load_run(path: str | Path) -> Run:
             shape = ANNOTATION if kind == "annotation" else TIMING
             if fault := record_fault(line) if kind == "record" else misfit(line, shape):
                 raise InvalidRun(file, f"line {number} has {fault}", "mend the line, or run the benchmark again")
-    records, annotations, timings = (_each_once(lines[kind]) for kind in kinds)
+    # Each thing said once: a run killed while it was put together holds some lines twice.
+    once = ({(one["seed"], one["scenario"], one.get("policy")): one for one in lines[kind]} for kind in kinds)
+    records, annotations, timings = (list(found.values()) for found in once)
     return Run(folder.path, manifest, records, annotations, timings)
 
 
@@ -437,11 +436,6 @@ def with_stories(run: Run, folder: Path) -> Run:
             if page.is_file():
                 found.setdefault((seed, number), quote(Path(os.path.relpath(page, folder)).as_posix()))
     return replace(run, stories=found)
-
-
-def _each_once(lines: list[Record]) -> list[Record]:
-    """Return one line for each thing said: a run killed while it was put together holds some of them twice."""
-    return list({(line["seed"], line["scenario"], line.get("policy")): line for line in lines}.values())
 
 
 def load_manifest(folder: RunFolder) -> Record:

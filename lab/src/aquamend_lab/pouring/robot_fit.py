@@ -304,7 +304,9 @@ def posed(record: CalibrationRecord, fitted: Fitted, *, probed: bool = True) -> 
 def scores_of(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict[str, Any]:
     """Return what a model file says of the records held back: kinds of declarations, what was so, the readings."""
     found = {
-        time: calibration_of((posed(record, fitted, probed=probed) for record in records), kind=_kind_of)
+        time: calibration_of(
+            (posed(record, fitted, probed=probed) for record in records), kind=lambda belief: belief.split("_")[0]
+        )
         for time, probed in TIMES.items()
     }
     last = found["after every probe"]
@@ -315,10 +317,6 @@ def scores_of(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict[str,
         "probability of what was so": {time: round(own.truth or 0.0, 3) for time, own in found.items()},
         "readings within": {name: round(share, 3) for name, share in last.coverage.items()},
     }
-
-
-def _kind_of(belief: str) -> str:
-    return belief.split("_")[0]
 
 
 def _by_kind(found: Calibration) -> dict[str, dict[str, float]]:

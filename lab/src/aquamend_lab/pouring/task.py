@@ -303,7 +303,9 @@ class PouringTask:
         if self.linear_chain:
             resting = (*map(quantity, self.cups), TARGET, binding(self.declared.target))
             edges += [(name, LIFT, "belief_to_action") for name in resting]
-        graph = RecoveryGraph(beliefs, list(self._actions()), probes, edges, list(self._operations()))
+        parts = [Operation(_own_part(name), self.prices.undo[name]) for name in ACTIONS]
+        operations = [Operation(PARK, self.shared_work), *parts] if self.shared_work else []
+        graph = RecoveryGraph(beliefs, list(self._actions()), probes, edges, operations)
         return graph.linear_chain() if self.linear_chain else graph
 
     def _uses(self, measurement: Measurement) -> int:
@@ -338,11 +340,6 @@ class PouringTask:
                 reversible=name != POUR or self.pour_reversible,
                 redo=self.prices.redo.get(name, 0.0),
             )
-
-    def _operations(self) -> Iterator[Operation]:
-        if self.shared_work:
-            yield Operation(PARK, self.shared_work)
-            yield from (Operation(_own_part(name), self.prices.undo[name]) for name in ACTIONS)
 
 
 PARK = "park the pitcher"

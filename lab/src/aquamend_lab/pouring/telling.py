@@ -6,7 +6,7 @@ At the end it says what was needless, and what the same recovery would have cost
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from aquamend.belief import InformationState
@@ -101,17 +101,8 @@ class _Teller:
     def did(self, leaf: Receipt) -> None:
         """Tell of a primitive that has ended, by the time when it began."""
         words, taken = primitive(leaf, self.declared_g), self.onlooker.taken()
-        self.tell(
-            Moment(
-                leaf.start_s or 0.0,
-                Kind.ACTED,
-                capital(words.what),
-                str(words.finding),
-                bad=not leaf.succeeded,
-                picture=None if taken is None else taken.address,
-                picture_time=None if taken is None else taken.time_s,
-            )
-        )
+        told = Moment(leaf.start_s or 0.0, Kind.ACTED, capital(words.what), str(words.finding), bad=not leaf.succeeded)
+        self.tell(told if taken is None else replace(told, picture=taken.address, picture_time=taken.time_s))
 
 
 def begin(episode: Episode, listen: Listener) -> Beginning:
@@ -136,10 +127,11 @@ def begin(episode: Episode, listen: Listener) -> Beginning:
             teller.did(leaf)
 
     alarmed = until_alarm(episode, onlooker, notice=notice, listener=listener)
-    measured, poured = tuple(alarmed.body.leaves[-2:]), _last_pour(alarmed)
+    measured, pouring = tuple(alarmed.body.leaves[-2:]), f"{POUR} into {alarmed.declared.target}"
+    poured = next((leaf for leaf in reversed(alarmed.body.leaves) if leaf.what == pouring), None)
     if poured is not None:
         onlooker.poured(alarmed.declared.target, alarmed.heard.poured_g, poured.end_s or 0.0)
-    text = _sentence(str(alarmed.report))
+    text = f"{capital(str(alarmed.report))}."
     simulation = alarmed.body.simulation
     teller.picture(simulation, Kind.ALARM, "The monitor raises the alarm", text, time_s=measured[0].start_s)
     declared = alarmed.template.model({}).task.values(alarmed.declared)
@@ -151,11 +143,6 @@ def begin(episode: Episode, listen: Listener) -> Beginning:
         teller.tell(Moment(leaf.end_s or 0.0, Kind.MEASURED, capital(text), "This belongs to every alarm."))
         readings.append(text.partition(";")[0])
     return Beginning(alarmed, tuple(teller.moments), onlooker, measured, tuple(readings), wrong_at_alarm(alarmed))
-
-
-def _last_pour(alarmed: AtTheAlarm) -> Receipt | None:
-    named = f"{POUR} into {alarmed.declared.target}"
-    return next((leaf for leaf in reversed(alarmed.body.leaves) if leaf.what == named), None)
 
 
 def go_on(
@@ -175,13 +162,6 @@ class _SimulatedTime(MemoryLog):
     def append(self, session: str, after: int, events: Sequence[Event], *, at: float | None = None) -> None:
         """Add events to a session, whatever the time is outside."""
         super().append(session, after, events, at=self._clock())
-
-
-def _decided_by(policy: str, entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Yield the entries of a session with the name of the policy in place of the teller's."""
-    for entry in entries:
-        event = entry.event
-        yield replace(entry, event=replace(event, policy=policy)) if isinstance(event, Alarmed) else entry
 
 
 class _Telling:
@@ -220,7 +200,12 @@ class _Telling:
         ending = "Recovered" if judged.verdict.success else "Not recovered"
         self.teller.picture(self.robot.body.simulation, Kind.ENDED, "The end", f"{ending}: {verdict}")
         story, recording = self._story(judged, verdict, facts, title), self.teller.onlooker.recorder.recording()
-        return Shown(story, recording, tuple(_decided_by(self.name, log.read(self.name))))
+        entries = []
+        for entry in log.read(self.name):  # with the name of the policy in place of the teller's
+            event = entry.event
+            decided_by = replace(event, policy=self.name) if isinstance(event, Alarmed) else event
+            entries.append(replace(entry, event=decided_by))
+        return Shown(story, recording, tuple(entries))
 
     def alarm(self) -> InformationState:
         """Return what is known at the alarm."""
@@ -240,15 +225,8 @@ class _Telling:
         report = decision_report(state, self.policy, name=self.name, bounded=bounded)
         likely = sorted(self.updates[-1].explanations.items(), key=lambda item: -item[1])[:MOST_EXPLANATIONS]
         thought = "; ".join(f"{name} {percent(p)}" for name, p in likely if p >= WORTH_TELLING)
-        self.teller.tell(
-            Moment(
-                self.now_s,
-                Kind.DECIDED,
-                f"{self.name} decides: {step_name(report.step, state)}",
-                f"Now thought: {thought}.",
-                choice=choice_of(report, name=step_name),
-            )
-        )
+        title, choice = f"{self.name} decides: {step_name(report.step, state)}", choice_of(report, name=step_name)
+        self.teller.tell(Moment(self.now_s, Kind.DECIDED, title, f"Now thought: {thought}.", choice=choice))
         return report.step
 
     def measure(self, step: Measure) -> Receipt:
@@ -297,10 +275,6 @@ class _Telling:
             )
         return f"{'; '.join(faults)}."
 
-    def _model(self) -> str:
-        sizes = f"{len(CONFIGURATIONS)} configurations, {len(self.model.supposed)} hypotheses"
-        return f"{sizes}, hash {self.beginning.alarmed.template.fitted.hash}"
-
     def _story(self, judged: Judged, verdict: str, facts: Mapping[str, str], title: str) -> Story:
         beginning, teller, alarmed = self.beginning, self.teller, self.beginning.alarmed
         _, text = what_happened(alarmed.episode)
@@ -310,10 +284,11 @@ class _Telling:
             f"{text} A monitor raises an alarm, and the policy “{self.name}” must decide what to do about it."
         )
         problem, known = self.states[0].problem, hindsight(alarmed, judged.recovery, beginning.failed)
+        sizes = f"{len(CONFIGURATIONS)} configurations, {len(self.model.supposed)} hypotheses"
         return Story(
             title=title,
             lead=lead,
-            facts={**facts, "model": self._model()},
+            facts={**facts, "model": f"{sizes}, hash {alarmed.template.fitted.hash}"},
             unit="s",
             policy=self.name,
             moments=tuple(teller.moments),
@@ -328,10 +303,6 @@ class _Telling:
             beliefs=tuple(teller.onlooker.beliefs),
             hindsight=known,
         )
-
-
-def _sentence(text: str) -> str:
-    return f"{capital(text)}."
 
 
 def hindsight(alarmed: AtTheAlarm, recovery: Recovery, failed: Collection[str]) -> Hindsight:

@@ -11,7 +11,6 @@ from aquamend.text import capital, shown
 from aquamend_lab.analysis.metrics import METRICS, Metric, Place, Summary, metrics_in
 from aquamend_lab.analysis.paper import PaperRow, PaperTable
 from aquamend_lab.analysis.report.document import DASH, Cell, Column, Table, as_form, count, policy_name
-from aquamend_lab.analysis.statistics import Interval
 from aquamend_lab.analysis.table import CHARGES, distinct_groups, group_key, group_name, knows_the_truth
 
 MOST_ROWS = 24
@@ -102,7 +101,12 @@ def _pivoted(
     for group in groups:
         places = [by_place.get((policy, group_key(group))) for policy in policies]
         best = _best(places, metric)
-        rows.append(tuple(Cell(_shown(place, metric), number in best) for number, place in enumerate(places)))
+        cells = []
+        for number, place in enumerate(places):
+            value = place[metric.key] if place else None
+            share = share_of(place) if place and value is not None else ""
+            cells.append(Cell(as_form(value, metric.form) + share, number in best))
+        rows.append(tuple(cells))
     return rows
 
 
@@ -187,14 +191,11 @@ def _columns(
     found = [(Column(metric.titled(unit)), cells)]
     ends = [summary.interval(metric.key) if intervals else None for summary in summaries]
     if any(ends):
-        found.append((Column("95 % interval"), [Cell(_ends(end, metric)) for end in ends]))
+        texts = [[as_form(end, metric.form) for end in own or ()] for own in ends]
+        found.append((Column("95 % interval"), [Cell(f"[{', '.join(own)}]" if own else DASH) for own in texts]))
     if any(value is not None for value in theirs):
         found.append((Column(metric.beside, paper=True), [Cell(as_form(value, metric.form)) for value in theirs]))
     return found
-
-
-def _ends(ends: Interval | None, metric: Metric) -> str:
-    return f"[{as_form(ends[0], metric.form)}, {as_form(ends[1], metric.form)}]" if ends else as_form(None, metric.form)
 
 
 def _best_by_group(summaries: Sequence[Summary], metric: Metric) -> set[int]:
@@ -221,11 +222,6 @@ def _best(places: Sequence[Summary | None], metric: Metric) -> set[int]:
     best = min(compared.values()) if metric.good == "low" else max(compared.values())
     tied = {number for number, value in compared.items() if as_form(value, metric.form) == as_form(best, metric.form)}
     return tied if len(tied) < len(compared) else set()
-
-
-def _shown(place: Summary | None, metric: Metric) -> str:
-    value = place[metric.key] if place else None
-    return as_form(value, metric.form) + (share_of(place) if place and value is not None else "")
 
 
 def share_of(summary: Summary) -> str:

@@ -190,7 +190,10 @@ class AlarmModel:
         task, graph = self.task, self.task.graph()
         hypotheses = self._hypotheses(graph.beliefs)
         names = [h.name for h in hypotheses]
-        alarm = Alarm(dict(zip(names, self._heard(), strict=True)), self.suspects())
+        pair, alarms = self.table.exchanged, self.fitted.alarms
+        heard = {c: alarm_likelihood(self.heard.report, self.order, c, pair, alarms) for c in CONFIGURATIONS}
+        likely = (heard[s.configuration] for s in self.supposed)
+        alarm = Alarm(dict(zip(names, likely, strict=True)), self.suspects())
         again = task.restart_cost + PROBE_S
         restart = np.array([again + self._left_by_restart(s) for s in self.supposed]) if self.restarts else None
         stopped = np.array([task.safe_stop_cost + self.left_by_stopping(graph.beliefs, h) for h in hypotheses])
@@ -277,11 +280,6 @@ class AlarmModel:
             return math.fsum(abs(supposed.holds(role).g - held_g[cup]) for role, cup in enumerate(self.order))
 
         return min((off(s), i) for i, s in enumerate(self.supposed) if s.configuration == configuration)[1]
-
-    def _heard(self) -> list[float]:
-        pair, alarms = self.table.exchanged, self.fitted.alarms
-        found = {c: alarm_likelihood(self.heard.report, self.order, c, pair, alarms) for c in CONFIGURATIONS}
-        return [found[s.configuration] for s in self.supposed]
 
     def _sd_g(self, m: Measurement, supposed: Supposed, role: int) -> float:
         return self.fitted.readings.sd_g(m.sense, disturbed=supposed.disturbed(m.sense, role))

@@ -111,13 +111,11 @@ def _add(parent: ElementTree.Element, tag: str, **attributes: Value) -> ElementT
     """Return a new element; numbers and tuples become text as MuJoCo reads them."""
 
     def text(value: Value) -> str:
-        return value if isinstance(value, str) else " ".join(f"{x:.9g}" for x in _tuple(value))
+        if isinstance(value, str):
+            return value
+        return " ".join(f"{x:.9g}" for x in (value if isinstance(value, tuple) else (value,)))
 
     return ElementTree.SubElement(parent, tag, {key.rstrip("_"): text(value) for key, value in attributes.items()})
-
-
-def _tuple(value: float | tuple[float, ...]) -> tuple[float, ...]:
-    return value if isinstance(value, tuple) else (value,)
 
 
 def _place(world: ElementTree.Element, place: int, x: float, scale: bool) -> None:
