@@ -15,14 +15,9 @@ import numpy as np
 from aquamend.arrays import Floats
 from aquamend.errors import UnknownName
 from aquamend.learning.estimates import DECIMALS, difference, rounded
+from aquamend_lab.analysis import statistics
 from aquamend_lab.analysis.metrics import COMPARABLE
-from aquamend_lab.analysis.statistics import (
-    Interval,
-    holm,
-    paired_bootstrap,
-    signed_rank,
-    smallest_detectable_difference,
-)
+from aquamend_lab.analysis.statistics import Interval
 from aquamend_lab.analysis.table import GroupKey, RunTable, require_same_scenarios, steps_of
 
 EXPECTED = "expected_risk"
@@ -158,7 +153,7 @@ def compare(first: Side, second: Side, *, metric: str = "loss", drivers: int = 5
 def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Return comparisons made together with their p-values adjusted as one family by Holm's method."""
     raw = {str(index): found.p_value for index, found in enumerate(comparisons) if found.p_value is not None}
-    family = holm(raw)
+    family = statistics.holm(raw)
     return [replace(found, p_holm=family.get(str(index))) for index, found in enumerate(comparisons)]
 
 
@@ -176,7 +171,7 @@ def _comparison(
     differences = difference(ours, theirs)
     signs = np.sign(rounded(differences))
     mean = _mean(differences)
-    test = signed_rank(differences) if paired.size and not exact else None
+    test = statistics.signed_rank(differences) if paired.size and not exact else None
     return Comparison(
         suite=first.table.run.suite,
         group=group,
@@ -195,8 +190,8 @@ def _comparison(
         ties=int((signs == 0.0).sum()),
         losses=int((signs > 0.0).sum()),
         mean_difference=mean,
-        interval=None if mean is None or exact else paired_bootstrap(differences),
-        detectable=None if exact else smallest_detectable_difference(differences),
+        interval=None if mean is None or exact else statistics.paired_bootstrap(differences),
+        detectable=None if exact else statistics.smallest_detectable_difference(differences),
         rank_sums=None if test is None else (test.positive, test.negative),
         p_value=None if test is None else test.p_value,
         p_holm=None,

@@ -17,17 +17,8 @@ from aquamend.arrays import Floats, Indices
 from aquamend.belief.state import CAUSES, FALSE_ALARM, UNRESOLVED
 from aquamend.codec import json_number
 from aquamend.errors import InvalidRun
-from aquamend_lab.analysis.statistics import (
-    AttributionScores,
-    Interval,
-    attribution_scores,
-    operational_saving,
-    paired_bootstrap,
-    ratio_bootstrap,
-    stratified_bootstrap,
-    zero_rollback_and_success_rate,
-    zero_rollback_rate,
-)
+from aquamend_lab.analysis import statistics
+from aquamend_lab.analysis.statistics import AttributionScores, Interval
 from aquamend_lab.analysis.table import (
     CHARGES,
     ORACLE,
@@ -142,8 +133,8 @@ class Summary:
     def _interval(self, values: Floats, rows: Indices) -> Interval:
         groups = [self.table.groups[row] for row in rows.tolist()]
         if stratified(groups, self.table.kinds):
-            return stratified_bootstrap(values, [self.table.group_keys[row] for row in rows.tolist()])
-        return paired_bootstrap(values)
+            return statistics.stratified_bootstrap(values, [self.table.group_keys[row] for row in rows.tolist()])
+        return statistics.paired_bootstrap(values)
 
     def success(self) -> float | None:
         """Return the share of successes, a refusal being none."""
@@ -175,7 +166,7 @@ class Summary:
             return None
         shared = np.intersect1d(self.sound, restart.sound)
         spent = self.table.column("spent")
-        return operational_saving(spent[shared, self.at].tolist(), spent[shared, restart.at].tolist())
+        return statistics.operational_saving(spent[shared, self.at].tolist(), spent[shared, restart.at].tolist())
 
     def normalised_saving(self) -> float | None:
         """Return what share of the normalised loss of restarting is saved; None where one of the two is not known."""
@@ -195,8 +186,8 @@ class Summary:
         moved = [count + (e == RESTART) for count, e in zip(undone.tolist(), self._raw("ending"), strict=True)]
         false_alarm = self._raw("false_alarm")
         if and_success:
-            return zero_rollback_and_success_rate(moved, false_alarm, successes.tolist())
-        return zero_rollback_rate(moved, false_alarm)
+            return statistics.zero_rollback_and_success_rate(moved, false_alarm, successes.tolist())
+        return statistics.zero_rollback_rate(moved, false_alarm)
 
     def endings(self, *kinds: str) -> int | None:
         """Return how many records ended in one of these ways; None unless each sound record has one ending."""
@@ -229,7 +220,7 @@ class Summary:
                 problem = f"{where}: cause {pair[0]!r}, attributed {pair[1]!r}, not both of {', '.join(CAUSES)}"
                 raise InvalidRun(self.table.run.folder, problem, "run the benchmark again")
         attributed = [None if said == UNRESOLVED else str(said) for _, said in pairs]
-        return attribution_scores([str(cause) for cause, _ in pairs], attributed, labels=CAUSES)
+        return statistics.attribution_scores([str(cause) for cause, _ in pairs], attributed, labels=CAUSES)
 
     @property
     def estimates(self) -> bool:
@@ -255,7 +246,7 @@ class Summary:
     def error_interval(self) -> Interval | None:
         """Return a bootstrap interval of the normalised error."""
         errors, exact = self._errors(self.sound)
-        return ratio_bootstrap(errors, exact) if errors.size else None
+        return statistics.ratio_bootstrap(errors, exact) if errors.size else None
 
     def _errors(self, rows: Indices) -> tuple[Floats, Floats]:
         errors, exact = (self.table.column(name)[rows, self.at] for name in ("error", "exact"))

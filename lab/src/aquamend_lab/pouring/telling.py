@@ -22,6 +22,7 @@ from aquamend.story.comparing import in_hindsight, needless
 from aquamend.story.of_decision import choice_of
 from aquamend.story.story import Hindsight, Kind, Moment, Story, Update
 from aquamend.text import capital, percent
+from aquamend_lab.pouring import phrases
 from aquamend_lab.pouring.model.alarm_problem import PROBE_S, AlarmModel
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS
 from aquamend_lab.pouring.model.fitted import Fitted
@@ -31,17 +32,6 @@ from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, unt
 from aquamend_lab.pouring.mujoco.judging import configuration_of, wrong_at_alarm
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 from aquamend_lab.pouring.mujoco.world import PouringRobot
-from aquamend_lab.pouring.phrases import (
-    BELIEFS,
-    PROBES,
-    UNDOING,
-    explanations,
-    primitive,
-    probed,
-    receipts,
-    step_name,
-    what_happened,
-)
 from aquamend_lab.pouring.recording import Recording
 from aquamend_lab.pouring.task import LIFT, MOVE, POUR, SAFE_STOP, CupValues, quantity
 from aquamend_lab.pouring.watching import Onlooker, still_address
@@ -100,7 +90,7 @@ class _Teller:
 
     def did(self, leaf: Receipt) -> None:
         """Tell of a primitive that has ended, by the time when it began."""
-        words, taken = primitive(leaf, self.declared_g), self.onlooker.taken()
+        words, taken = phrases.primitive(leaf, self.declared_g), self.onlooker.taken()
         told = Moment(leaf.start_s or 0.0, Kind.ACTED, capital(words.what), str(words.finding), bad=not leaf.succeeded)
         self.tell(told if taken is None else replace(told, picture=taken.address, picture_time=taken.time_s))
 
@@ -118,7 +108,7 @@ def begin(episode: Episode, listen: Listener) -> Beginning:
             text = f"It declares: {amounts}. {declared.target} is the least full, so {DOSE_G:.0f} g are to go into it."
             teller.picture(body.simulation, Kind.BELIEVED, "The robot measures and decides", text)
         else:
-            title, text = what_happened(episode)
+            title, text = phrases.what_happened(episode)
             teller.picture(body.simulation, Kind.UNSEEN, title, f"{text} The robot does not know.")
 
     def listener(leaf: Receipt) -> None:
@@ -139,7 +129,7 @@ def begin(episode: Episode, listen: Listener) -> Beginning:
     readings = []
     for said, leaf in zip(alarmed.heard.measured, measured, strict=False):  # nothing is said by a look that saw nothing
         found = Receipt(Charge.SENSING, said.probe, leaf.cost, finding=said.outcome)
-        text = probed(said.probe, found, declared, poured_g, alarmed.body)
+        text = phrases.probed(said.probe, found, declared, poured_g, alarmed.body)
         teller.tell(Moment(leaf.end_s or 0.0, Kind.MEASURED, capital(text), "This belongs to every alarm."))
         readings.append(text.partition(";")[0])
     return Beginning(alarmed, tuple(teller.moments), onlooker, measured, tuple(readings), wrong_at_alarm(alarmed))
@@ -225,7 +215,10 @@ class _Telling:
         report = decision_report(state, self.policy, name=self.name, bounded=bounded)
         likely = sorted(self.updates[-1].explanations.items(), key=lambda item: -item[1])[:MOST_EXPLANATIONS]
         thought = "; ".join(f"{name} {percent(p)}" for name, p in likely if p >= WORTH_TELLING)
-        title, choice = f"{self.name} decides: {step_name(report.step, state)}", choice_of(report, name=step_name)
+        title, choice = (
+            f"{self.name} decides: {phrases.step_name(report.step, state)}",
+            choice_of(report, name=phrases.step_name),
+        )
         self.teller.tell(Moment(self.now_s, Kind.DECIDED, title, f"Now thought: {thought}.", choice=choice))
         return report.step
 
@@ -236,7 +229,7 @@ class _Telling:
         receipt = robot.measure(step)
         alarmed = self.beginning.alarmed
         said, poured = robot.task.values(alarmed.declared) | robot.hands.said, robot.hands.poured_g
-        text = probed(step.probe, receipt, said, poured, alarmed.body)
+        text = phrases.probed(step.probe, receipt, said, poured, alarmed.body)
         teller.tell(Moment(self.now_s, Kind.MEASURED, capital(text), bad=not receipt.succeeded))
         self.read = text.partition(";")[0]
         return receipt
@@ -259,14 +252,14 @@ class _Telling:
 
     def _believe(self, state: InformationState, when: str, time_s: float) -> None:
         self.states.append(state)
-        self.updates.append(update_of(state, when, time_s, explained=lambda s: explanations(s, self.model)))
+        self.updates.append(update_of(state, when, time_s, explained=lambda s: phrases.explanations(s, self.model)))
 
     def _verdict(self, judged: Judged) -> str:
         recovery, quality = judged.recovery, self.robot.quality
         if recovery.ending is not Ending.FINISHED or recovery.followed == SAFE_STOP:
             why = f" ({recovery.reason})" if recovery.reason else ""
             return f"the robot stopped safely and left the rest to a person{why}, which makes nothing worse."
-        faults = [f"left wrong: {BELIEFS[name]}" for name in judged.verdict.left]
+        faults = [f"left wrong: {phrases.BELIEFS[name]}" for name in judged.verdict.left]
         faults += list(quality.faults) if quality else []
         if judged.verdict.success and quality is not None:
             received = quality.received_g[quality.wanted]
@@ -277,7 +270,7 @@ class _Telling:
 
     def _story(self, judged: Judged, verdict: str, facts: Mapping[str, str], title: str) -> Story:
         beginning, teller, alarmed = self.beginning, self.teller, self.beginning.alarmed
-        _, text = what_happened(alarmed.episode)
+        _, text = phrases.what_happened(alarmed.episode)
         declared_g = dict(zip(dim.CUPS, alarmed.declared.quantity_g, strict=True))
         lead = (
             f"A robot has looked at three cups with its camera and is to pour {DOSE_G:.0f} g into the least full one. "
@@ -296,7 +289,7 @@ class _Telling:
             statements=statements_of(self.states[0], beginning.failed),
             nodes=tuple(nodes_of(problem, judged.recovery, wrong=beginning.failed)),
             edges=edges_of(problem),
-            receipts=tuple(receipts(judged, alarm=beginning.measured, declared_g=declared_g, end_s=self.now_s)),
+            receipts=tuple(phrases.receipts(judged, alarm=beginning.measured, declared_g=declared_g, end_s=self.now_s)),
             success=judged.verdict.success,
             verdict=verdict,
             notes=(needless(known), in_hindsight(known, "s")),
@@ -313,8 +306,8 @@ def hindsight(alarmed: AtTheAlarm, recovery: Recovery, failed: Collection[str]) 
     true = alarmed.template.model({}).nearest(configuration_of(alarmed), alarmed.before_pouring_g)
     executed = tuple(action.name for action in graph.executed)
     return Hindsight(
-        needless_probes=tuple(PROBES[probe] for probe in used if probe not in useful),
-        needless_undone=tuple(w for a, w in UNDOING.items() if a in recovery.undone and a not in rested),
+        needless_probes=tuple(phrases.PROBES[probe] for probe in used if probe not in useful),
+        needless_undone=tuple(w for a, w in phrases.UNDOING.items() if a in recovery.undone and a not in rested),
         sensing=PROBE_S * len(start.evidence),
         recovery=float(clairvoyant_losses(start)[true]),
         finishing=finishing_s(alarmed.template.fitted, executed),
