@@ -123,7 +123,7 @@ def test_the_papers_paired_differences_stand_beside_ours(run):
 
 
 def test_probabilities_are_scored_once_a_scene_and_unavailable_without_a_truth(run):
-    found = {(one.when, one.event): one.quality for one in event_qualities(table_of(run))}
+    found = event_qualities(table_of(run))
     assert (found["old", "target"].queries, found["old", "target"].rate) == (8, 1.0)
     assert found["old", "target"].brier == pytest.approx(brier([0.4], [True]))
     assert (found["current", "camera"].queries, found["current", "camera"].unknown) == (0, 8)

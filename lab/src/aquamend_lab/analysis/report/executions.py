@@ -43,21 +43,11 @@ from aquamend_lab.analysis.statistics import paired_bootstrap
 from aquamend_lab.analysis.table import RunTable, knows_the_truth
 
 
-@dataclass(frozen=True, slots=True)
-class EventQuality:
-    """The probabilities of one event, in one version of the declarations."""
+def event_qualities(table: RunTable) -> dict[tuple[str, str], ProbabilityQuality]:
+    """Return the quality of the probabilities by version and event, as they appear; none where no record keeps any.
 
-    when: str
-    """Which version: ``old`` before the alarm, ``current`` at the first decision."""
-    event: str
-    quality: ProbabilityQuality
-
-
-def event_qualities(table: RunTable) -> list[EventQuality]:
-    """Return the quality of every event's probabilities, as they appear; none where no record keeps any.
-
-    They are those at the first decision, the same for all policies, so each scenario counts once: by the first policy
-    that has them.
+    A version is ``old`` before the alarm, ``current`` at the first decision. They are those at the first decision, the
+    same for all policies, so each scenario counts once: by the first policy that has them.
     """
     stated: dict[tuple[str, str], tuple[list[float], list[bool | None]]] = {}
     policies = range(len(table.policies))
@@ -74,7 +64,7 @@ def event_qualities(table: RunTable) -> list[EventQuality]:
                 problem = f"{line!r:.80} is no probability of a declaration"
                 raise InvalidRun(table.run.folder, problem, "run the benchmark again") from None
     try:
-        return [EventQuality(*key, probability_quality(*found)) for key, found in stated.items()]
+        return {key: probability_quality(*found) for key, found in stated.items()}
     except ValueError as error:
         raise InvalidRun(table.run.folder, str(error), "run the benchmark again") from None
 
@@ -146,14 +136,17 @@ def quality_table(table: RunTable) -> Table | None:
     found, family = event_qualities(table), family_of(table.run.suite)
     if not found:
         return None
-    beside = any(paper_quality(family, one.event, one.when) for one in found)
+    beside = any(paper_quality(family, event, when) for when, event in found)
     heads = ("share invalid", "mean stated", "Brier", "ECE")
     papers = [Column(f"paper’s {head}", paper=True) for head in heads] if beside else []
     rows = []
-    for one in found:
-        printed = (paper_quality(family, one.event, one.when) or (None,) * 4) if beside else ()
-        rows.append((*_stated(one), *(decimal(value, decimals=4) for value in printed)))
-    breaks = (row for row in range(1, len(found)) if found[row].when != found[row - 1].when)
+    for (when, event), quality in found.items():
+        numbers = (quality.rate, quality.mean, quality.brier, quality.calibration_error)
+        ours = [UNAVAILABLE if value is None else decimal(value, decimals=4) for value in numbers]
+        printed = (paper_quality(family, event, when) or (None,) * 4) if beside else ()
+        theirs = [decimal(value, decimals=4) for value in printed]
+        rows.append((when, event, count(quality.queries), *ours, *theirs))
+    breaks = (row for row in range(1, len(rows)) if rows[row][0] != rows[row - 1][0])
     caption = (
         "Probability that a declaration is invalid, as stated at the first decision, against the truth: “old” in its "
         "version before the alarm, “current” in the one that the evidence then supports. ECE has ten bins. Scenes "
@@ -164,19 +157,16 @@ def quality_table(table: RunTable) -> Table | None:
     return table_of_texts(caption, columns, rows, words=("version", "event"), header=1, breaks=breaks)
 
 
-def _stated(one: EventQuality) -> tuple[str, ...]:
-    quality = one.quality
-    numbers = (quality.rate, quality.mean, quality.brier, quality.calibration_error)
-    kept = [UNAVAILABLE if value is None else decimal(value, decimals=4) for value in numbers]
-    return one.when, one.event, count(quality.queries), *kept
-
-
 def doubt_curves(name: str, table: RunTable) -> Figure | None:
     """Return mean doubt against the number of decisions: of beliefs that had failed, and of those that had not."""
     honest = [one for one in doubts(table) if not knows_the_truth(one.policy)]
     kept = [one for one in honest if max(len(one.failed), len(one.sound)) > 1]
     kept.sort(key=lambda one: one.policy != table.reference)
-    curves = [curve for one in kept[:MOST_DRAWN] for curve in _curves(one)]
+    curves = []
+    for one in kept[:MOST_DRAWN]:
+        for kind, path in (("failed", one.failed), ("sound", one.sound)):
+            points = tuple((float(k), q) for k, q in enumerate(path, start=1))
+            curves += [Line(one.policy, f"{label_of(one.policy)}, {kind}", points)] if points else []
     if not curves:
         return None
     drawn = curve_plot(name, curves, axes=("decision", "mean probability of having failed"), whole=True)
@@ -185,15 +175,6 @@ def doubt_curves(name: str, table: RunTable) -> Figure | None:
         "that had not. A recovery that has ended keeps its last doubts."
     )
     return Figure(name, caption, drawn)
-
-
-def _curves(one: Doubt) -> Sequence[Line]:
-    kinds = (("failed", one.failed), ("sound", one.sound))
-    return [
-        Line(one.policy, f"{label_of(one.policy)}, {kind}", tuple((float(k), q) for k, q in enumerate(path, start=1)))
-        for kind, path in kinds
-        if path
-    ]
 
 
 def setting_table(table: RunTable) -> Table | None:

@@ -153,11 +153,16 @@ def problem_of(
         for name, m in task.measurements.items()
     }
     suspects = [quantity(CUPS[flagged]), binding(CUPS[flagged]), TARGET]
+    graph, failed = task.graph(), [scene.failed(task) for scene in scenes]
+    # Handing over what nobody could correct is not charged, as in the paper's irreversible episodes.
+    stopped = [0.0 if beyond_recovery(graph, names) else task.left_wrong(names) for names in failed]
+    cost = task.restart_cost  # beside it, what the same camera leaves wrong
+    again = np.array([cost + task.left_wrong(scene.left_by_restart(task)) for scene in scenes])
     return Problem(
-        task.graph(),
+        graph,
         JointModel(hypotheses, kernels, Alarm(heard, suspects), task.declarations()),
-        restart=Plan(RESTART, restart_losses(task, scenes), undo=task.stage.executed) if restarts else None,
-        plans=(Plan(SAFE_STOP, safe_stop_losses(task, scenes), last_resort=True),),
+        restart=Plan(RESTART, again, undo=task.stage.executed) if restarts else None,
+        plans=(Plan(SAFE_STOP, np.array(stopped), last_resort=True),),
         sensing_budget=sensing_budget,
         name="pour into the least full cup",
     )
@@ -166,21 +171,6 @@ def problem_of(
 def attribution(task: PouringTask, event: Event, scene: Scene) -> Cause:
     """Return what an alarm is rightly attributed to: to nothing, where nothing that matters has failed."""
     return cause_of(event) if scene.failed(task) else Cause.FALSE_ALARM
-
-
-def restart_losses(task: PouringTask, scenes: Sequence[Scene]) -> np.ndarray:
-    """Return what starting over loses in every scene: its cost, and what the same camera leaves wrong."""
-    cost = task.restart_cost
-    return np.array([cost + task.left_wrong(scene.left_by_restart(task)) for scene in scenes])
-
-
-def safe_stop_losses(task: PouringTask, scenes: Sequence[Scene]) -> np.ndarray:
-    """Return what stopping safely loses in every scene: all that is wrong, unless undoing it is impossible.
-
-    Handing over what nobody could correct is not charged, as in the paper's irreversible episodes.
-    """
-    graph, failed = task.graph(), [scene.failed(task) for scene in scenes]
-    return np.array([0.0 if beyond_recovery(graph, names) else task.left_wrong(names) for names in failed])
 
 
 def beyond_recovery(graph: RecoveryGraph, failed: Sequence[str]) -> bool:
