@@ -424,7 +424,7 @@ def curve_plot(
     ticks: Sequence[float] = (),
 ) -> Drawing:  # fmt: skip
     """Return lines over a common axis (logarithmic with ``log``, counted in whole numbers with ``whole``)."""
-    key_columns = _key_columns(curves)
+    key_columns = 2 if max(len(curve.label) for curve in curves) <= _WIDEST_LABEL else 1
     key_rows = math.ceil((len(curves) + any(curve.paper for curve in curves)) / key_columns)
 
     def draw(figure: Figure) -> None:
@@ -468,10 +468,6 @@ def _draw_curve(plane: Axes, curve: Line, *, dashes: Dashes) -> Line2D:
             zorder=1.9, linestyle="none",
         )  # fmt: skip
     return line
-
-
-def _key_columns(curves: Sequence[Line]) -> int:
-    return 2 if max(len(curve.label) for curve in curves) <= _WIDEST_LABEL else 1
 
 
 def _draw_curve_key(figure: Figure, curves: Sequence[Line], lines: Sequence[Line2D], *, columns: int) -> None:

@@ -241,13 +241,13 @@ def checked_tables(summaries: Mapping[str, Sequence[Summary]]) -> list[CheckedTa
     suites = {family_of(suite): suite for suite in summaries}
     known = list(PAPER_TABLES)  # larger batches stand beside the same rows a second time
     tables = [table for k, table in enumerate(known) if all(table.rows != other.rows for other in known[:k])]
-    return [_checked(table, suites.get(table.family, ""), summaries) for table in tables]
-
-
-def _checked(table: PaperTable, suite: str, summaries: Mapping[str, Sequence[Summary]]) -> CheckedTable:
-    ours = summaries.get(suite, ())
-    rows = [CheckedRow(row.policy, row.group, tuple(_checks(table, row, ours))) for row in table.rows]
-    return CheckedTable(table, suite, tuple(row for row in rows if row.checks))
+    found = []
+    for table in tables:
+        suite = suites.get(table.family, "")
+        ours = summaries.get(suite, ())
+        rows = [CheckedRow(row.policy, row.group, tuple(_checks(table, row, ours))) for row in table.rows]
+        found.append(CheckedTable(table, suite, tuple(row for row in rows if row.checks)))
+    return found
 
 
 def _checks(table: PaperTable, row: PaperRow, ours: Sequence[Summary]) -> Iterable[PaperNumber]:

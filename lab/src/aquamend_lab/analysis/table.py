@@ -379,10 +379,6 @@ def table_of(run: Run) -> RunTable:
     return RunTable(run, policies, scenarios, tuple(groups[place] for place in scenarios), records)
 
 
-def _error(table: RunTable) -> Floats:
-    return np.abs(difference(table.column("estimate"), table.column("exact")))
-
-
 def _sum(*names: str) -> Callable[[RunTable], Floats]:
     return lambda table: np.sum([table.column(name) for name in names], axis=0)
 
@@ -405,7 +401,7 @@ def _normalised_loss(table: RunTable) -> Floats:
 
 
 _DERIVED: dict[str, Callable[[RunTable], Floats]] = {
-    "error": _error,
+    "error": lambda table: np.abs(difference(table.column("estimate"), table.column("exact"))),
     "spent": _sum("sensing", "rollback", "continuation"),
     "normalised_loss": _normalised_loss,
     **{f"loss_without_{name}": _sum(*(other for other in CHARGES if other != name)) for name in CHARGES},

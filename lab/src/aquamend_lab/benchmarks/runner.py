@@ -188,7 +188,9 @@ def run_suite(
         units = _missing(load_run(folder.path).records if folder.manifest.exists() else [], manifest)
         if units:
             save_manifest(folder, manifest | {"finished": None})
-            pieces = cut(name, units, size=_piece_size(len(units), jobs))
+            # A kill loses little, and files stay few.
+            size = max(1, min(LARGEST_PIECE, math.ceil(len(units) / (_processes(jobs) * PIECES_A_WORKER))))
+            pieces = cut(name, units, size=size)
             _collect(folder, pieces, work, progress=progress, total=manifest["scenarios"] * manifest["seeds"])
         run = _put_together(folder, manifest, compress=compress)
         if _missing(run.records, manifest):
@@ -202,11 +204,6 @@ def run_suite(
 def _missing(records: Sequence[Record], manifest: Manifest) -> list[Unit]:
     done = {record_key(record) for record in records}
     return missing_units(manifest["policies"], scenarios=manifest["scenarios"], seeds=manifest["seeds"], done=done)
-
-
-def _piece_size(n_units: int, jobs: int) -> int:
-    """Return how many scenarios make a piece: a kill loses little, and files stay few."""
-    return max(1, min(LARGEST_PIECE, math.ceil(n_units / (_processes(jobs) * PIECES_A_WORKER))))
 
 
 def _processes(jobs: int) -> int:
@@ -280,7 +277,8 @@ def locked(folder: RunFolder) -> Iterator[None]:
             if not ours:  # somebody else's, or removed by one that has just ended
                 raise InvalidRun(path, "another run is at work in it", "wait for it, or give another --out")
         try:
-            _sweep(folder)
+            for rubbish in (*path.glob(".*.tmp"), *folder.parts.glob(".*.tmp")):  # that a killed process had begun
+                rubbish.unlink(missing_ok=True)
             yield
         finally:
             (path / LOCK).unlink(missing_ok=True)
@@ -291,10 +289,3 @@ def locked(folder: RunFolder) -> Iterator[None]:
 
 def _ours(entry: Path) -> bool:
     return entry.name == LOCK or (entry.name.startswith(".") and entry.name.endswith(".tmp"))
-
-
-def _sweep(folder: RunFolder) -> None:
-    """Remove files that a killed process had begun to write."""
-    for place in (folder.path, folder.parts):
-        for rubbish in place.glob(".*.tmp"):
-            rubbish.unlink(missing_ok=True)

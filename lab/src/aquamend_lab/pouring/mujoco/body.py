@@ -47,11 +47,6 @@ def failed(note: str, value: float | None = None) -> Tried:
     return Tried(False, note, value)
 
 
-def known_at_first() -> dict[str, tuple[float, float]]:
-    """Return where vessels stand as far as the robot knows before it has looked: the pitcher has a place of its own."""
-    return {dim.PITCHER: (dim.PITCHER_PLACE_X, 0.0)}
-
-
 @dataclass(eq=False, slots=True)
 class Body:
     """Everything the robot has and knows of where things are. It reaches the world by its hand and its sensors only."""
@@ -61,8 +56,10 @@ class Body:
     """What is wrong with its instruments, which it does not know."""
     seed: tuple[int, ...] = (0,)
     """Of the noise in its readings."""
-    believed_m: dict[str, tuple[float, float]] = field(default_factory=known_at_first)
-    """Where it believes that every vessel stands."""
+    believed_m: dict[str, tuple[float, float]] = field(
+        default_factory=lambda: {dim.PITCHER: (dim.PITCHER_PLACE_X, 0.0)}
+    )
+    """Where it believes that every vessel stands; before it has looked, it knows the place of the pitcher."""
     seen_m: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Where it last saw every vessel, which it need not believe."""
     holding: str | None = None
