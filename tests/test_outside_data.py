@@ -132,7 +132,7 @@ def test_the_model_of_the_pouring_robot(tmp_path):
 
 
 def test_calibration_records_of_the_pouring_robot(tmp_path):
-    records = pytest.importorskip("tests.lab.pouring.calibration.records")
+    records = pytest.importorskip("tests.lab.pouring.calibration_records")
     campaign = pytest.importorskip("aquamend_lab.pouring.calibration_run").campaign
     path = tmp_path / "records.jsonl"
     write_lines(path, [each.as_data() for each in records.records(3)])

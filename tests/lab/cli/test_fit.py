@@ -1,7 +1,7 @@
 """``aquamend fit``: from records to a frozen model, with how it fares on what was held back."""
 
 import pytest
-from tests.lab.pouring.calibration.records import records
+from tests.lab.pouring.calibration_records import records
 
 from aquamend_lab.cli import fit as fit_command
 from aquamend_lab.cli.bench import INTERRUPTED

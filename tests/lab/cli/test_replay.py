@@ -1,6 +1,6 @@
 """``aquamend replay``: a recording that comes alone."""
 
-from tests.lab.pouring.replay.sample_recording import sample_recording
+from tests.lab.pouring.sample_recording import sample_recording
 from typer.testing import CliRunner
 
 from aquamend.cli.main import app

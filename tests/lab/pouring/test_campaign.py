@@ -1,7 +1,7 @@
 """Calibration goes on where it was: what is in the file is not simulated again."""
 
 import pytest
-from tests.lab.pouring.calibration.records import record
+from tests.lab.pouring.calibration_records import record
 
 from aquamend.errors import AquaMendError
 from aquamend_lab.pouring import calibration_run

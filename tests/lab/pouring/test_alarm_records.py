@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.lab.pouring.calibration.records import record
+from tests.lab.pouring.calibration_records import record
 
 from aquamend.codec.plain_text import data_at
 from aquamend.files import parse_problem
@@ -21,7 +21,7 @@ from aquamend_lab.pouring.mujoco.trouble import Mishap
 from aquamend_lab.pouring.robot_fit import found_by_role, nearest, posed, posed_by, record_by_role
 from aquamend_lab.records import read_lines
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 LEARNING = ROOT / "examples" / "learning"
 
 

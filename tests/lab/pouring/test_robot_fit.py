@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.lab.pouring.calibration.records import (
+from tests.lab.pouring.calibration_records import (
     BIAS_G,
     LOOK_NEW_G,
     LOOK_SAME_G,
@@ -206,7 +206,7 @@ def test_a_good_model_is_found_calibrated_on_what_was_held_back(fitted):
 @pytest.mark.slow
 @pytest.mark.outer
 def test_the_shipped_model_is_what_its_records_give():
-    lines = read_lines(Path(__file__).parents[4] / "results" / "pouring-calibration.jsonl")
+    lines = read_lines(Path(__file__).parents[3] / "results" / "pouring-calibration.jsonl")
     again, shipped = fit([CalibrationRecord.from_data(line) for line in lines]), load_fitted()
     assert again.hash == shipped.hash, "every number that decisions depend on, to the last digit"
     assert json.loads(json.dumps(again.calibration)) == shipped.calibration
@@ -242,7 +242,7 @@ def test_records_are_made_alike_each_time():
 
 
 def test_the_page_says_what_the_shipped_model_was_fitted_to():
-    root = Path(__file__).parents[4]
+    root = Path(__file__).parents[3]
     fitted = json.loads((root / "lab/src/aquamend_lab/pouring/model/fitted.json").read_text("utf-8"))
     page = " ".join((root / "docs" / "pouring-robot.md").read_text("utf-8").split())
     reads, check = fitted["readings"], fitted["calibration"]

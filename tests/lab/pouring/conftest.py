@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def alarmed():
-    from tests.lab.pouring.demonstration.scene_played import scene_played  # needs the simulator
+    from tests.lab.pouring.scene_played import scene_played  # needs the simulator
 
     return scene_played()[3].alarmed
 

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from tests.lab.pouring.demonstration.scene_played import PICTURE, scene_played, without_pictures
+from tests.lab.pouring.scene_played import PICTURE, scene_played, without_pictures
 
 from aquamend.policies import AquaMend
 from aquamend.recovery import Charge, charged

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.lab.pouring.calibration.records import record
+from tests.lab.pouring.calibration_records import record
 
 from aquamend_lab.pouring.calibration_run import KINDS, RUNS, STAGES, CalibrationRecord, calibrate_once
 from aquamend_lab.pouring.model.configurations import Amount

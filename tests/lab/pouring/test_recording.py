@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.lab.pouring.replay.sample_recording import sample_recording
+from tests.lab.pouring.sample_recording import sample_recording
 
 from aquamend.errors import AquaMendError
 from aquamend_lab.pouring.recording import (

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.browser import browser, page_at, requests, said_wrong, until
-from tests.lab.pouring.replay.sample_recording import sample_recording, sample_story
+from tests.lab.pouring.sample_recording import sample_recording, sample_story
 
 from aquamend.recovery.receipts import Charge, Receipt
 from aquamend.story.page import story_html
 from aquamend.story.story import Believed, Choice, Kind, Moment, Option, Story, Update
 from aquamend_lab.pouring.recording import replay_html, without_story
 
-VIEWER = Path(__file__).parents[4] / "viewer"
+VIEWER = Path(__file__).parents[3] / "viewer"
 __all__ = ["browser"]
 needs_viewer = pytest.mark.skipif(not VIEWER.is_dir(), reason="the sources of the viewer are not here")
 HOSTILE = "</script><script>alert(1)</script><!-- <b>\"'&"
