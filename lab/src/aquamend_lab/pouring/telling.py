@@ -91,8 +91,10 @@ class _Teller:
     def did(self, leaf: Receipt) -> None:
         """Tell of a primitive that has ended, by the time when it began."""
         words, taken = phrases.primitive(leaf, self.declared_g), self.onlooker.taken()
-        told = Moment(leaf.start_s or 0.0, Kind.ACTED, capital(words.what), str(words.finding), bad=not leaf.succeeded)
-        self.tell(told if taken is None else replace(told, picture=taken.address, picture_time=taken.time_s))
+        moment = Moment(
+            leaf.start_s or 0.0, Kind.ACTED, capital(words.what), str(words.finding), bad=not leaf.succeeded
+        )
+        self.tell(moment if taken is None else replace(moment, picture=taken.address, picture_time=taken.time_s))
 
 
 def begin(episode: Episode, listen: Listener) -> Beginning:
