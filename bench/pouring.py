@@ -13,14 +13,22 @@ import numpy as np
 from rich.table import Table
 
 from aquamend.recovery import Charge
-from aquamend_lab.pouring.demonstration.watching import Recorder
-from aquamend_lab.pouring.mujoco.body import Body, Skill, tick_until_done
-from aquamend_lab.pouring.mujoco.primitives import grasp, lift, localise, move, read_level, read_scale
-from aquamend_lab.pouring.mujoco.scene import Placed, TableScene
+from aquamend_lab.pouring.mujoco.body import (
+    Body,
+    Skill,
+    grasp,
+    lift,
+    localise,
+    move,
+    read_level,
+    read_scale,
+    tick_until_done,
+)
 from aquamend_lab.pouring.mujoco.sensors import level_g, positions_m
-from aquamend_lab.pouring.mujoco.simulation import Simulation
+from aquamend_lab.pouring.mujoco.simulation import Placed, Simulation, TableScene
 from aquamend_lab.pouring.mujoco.skills import pour, put_back
 from aquamend_lab.pouring.mujoco.trouble import draw_scene
+from aquamend_lab.pouring.watching import Recorder
 
 SCENE = TableScene((Placed("A", 0, 20), Placed("B", 1, 25), Placed("C", 2, 30), Placed("pitcher", 3, 60)), reserve_g=5)
 DOSE_G = 15.0

@@ -42,8 +42,7 @@ from aquamend.decision.probe_value import probe_values
 from aquamend.files.atomic import write_atomically
 from aquamend.planning.exact import solve
 from aquamend.problem import Problem
-from aquamend_lab.benchmarks.m1 import M1
-from aquamend_lab.benchmarks.m1_depth import M1_DEPTH
+from aquamend_lab.benchmarks.m1 import M1, M1_DEPTH
 from aquamend_lab.benchmarks.manifest import processor
 
 ROOT = Path(__file__).parent.parent

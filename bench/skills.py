@@ -9,9 +9,8 @@ from rich.table import Table
 
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
+from aquamend_lab.pouring.mujoco.body import Body, localise, move, tick_until_done
 from aquamend_lab.pouring.mujoco.episode import DOSE_G
-from aquamend_lab.pouring.mujoco.primitives import localise, move
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 from aquamend_lab.pouring.mujoco.skills import fetch, pour, pour_back, put_back
 from aquamend_lab.pouring.mujoco.trouble import draw_scene

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 from aquamend.files.atomic import write_atomically
-from aquamend_lab.analysis.drawing import described_by, styles_in
+from aquamend_lab.analysis.charts import described_by, styles_in
 from aquamend_lab.analysis.metrics import summarise
 from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.report.plots import mean_dots
-from aquamend_lab.analysis.report.readme_tables import with_speed, with_tables
+from aquamend_lab.analysis.report.rendering import with_speed, with_tables
 from aquamend_lab.analysis.table import table_of
 from aquamend_lab.benchmarks.catalogue import ELSEWHERE, EXECUTED, OUTSIDE, PUBLISHED
 from aquamend_lab.records import Run, load_run

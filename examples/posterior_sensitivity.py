@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aquamend import AquaMend, InformationState, evaluate, load_problem
 from aquamend.decision.steps import Step
-from aquamend_lab.pouring.posterior_settings import PosteriorSetting, distorted
+from aquamend_lab.pouring.model.alarm_problem import PosteriorSetting, distorted
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from aquamend import policy_named
 from aquamend.recovery import Charge, charged, recovered
 from aquamend_lab.pouring.mujoco.episode import Episode, until_alarm
-from aquamend_lab.pouring.mujoco.scene import Placed, TableScene
+from aquamend_lab.pouring.mujoco.simulation import Placed, TableScene
 from aquamend_lab.pouring.mujoco.trouble import SwapCups
 from aquamend_lab.pouring.mujoco.world import PouringRobot
 from aquamend_lab.pouring.task import Stage

@@ -72,7 +72,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave every drawing of a report blank, for tests that look at the rest: drawing is what takes the time."""
     from aquamend_lab.analysis import charts
-    from aquamend_lab.analysis.drawing import Drawing
+    from aquamend_lab.analysis.charts import Drawing
 
     blank = Drawing(b'<svg viewBox="0 0 1 1"></svg>', b"")
     monkeypatch.setattr(charts, "drawing", lambda name, *, height_in, draw: blank)

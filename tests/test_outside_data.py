@@ -13,12 +13,11 @@ import pytest
 from aquamend.errors import AquaMendError
 from aquamend.files import load_problem
 from aquamend.recovery import Tracker
-from aquamend_lab.analysis.merging import merged
 from aquamend_lab.analysis.report.build import analysed_runs, report_of
 from aquamend_lab.analysis.report.rendering import as_html
-from aquamend_lab.pouring.replay.recording import Geom, RecordedBody, Recording, load_recording, to_bytes
-from aquamend_lab.records import load_run, write_lines
-from aquamend_lab.records.run_folder import UNSEALED
+from aquamend_lab.analysis.table import merged
+from aquamend_lab.pouring.recording import Geom, RecordedBody, Recording, load_recording, to_bytes
+from aquamend_lab.records import UNSEALED, load_run, write_lines
 
 ROOT = Path(__file__).parent.parent
 ODD = (b"null", b"[]", b"{}", b'"x"', b"1e999", b"-1", b"NaN", b"true", b"1e-320", b'""', b"[[[]]]", b"9" * 30)
@@ -133,8 +132,8 @@ def test_the_model_of_the_pouring_robot(tmp_path):
 
 
 def test_calibration_records_of_the_pouring_robot(tmp_path):
-    records = pytest.importorskip("tests.lab.pouring.calibration.records")
-    campaign = pytest.importorskip("aquamend_lab.pouring.calibration.calibration_run").campaign
+    records = pytest.importorskip("tests.lab.pouring.calibration_records")
+    campaign = pytest.importorskip("aquamend_lab.pouring.calibration_run").campaign
     path = tmp_path / "records.jsonl"
     write_lines(path, [each.as_data() for each in records.records(3)])
     sound = path.read_bytes()

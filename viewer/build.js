@@ -11,7 +11,7 @@ const BUNDLES = [
   { entry: "src/studio/main.tsx", script: `${PRODUCT}/studio/assets/studio.js`, styles: { "src/studio/studio.css": `${PRODUCT}/studio/assets/studio.css` } },
   { entry: "src/studio/editor.tsx", script: `${PRODUCT}/studio/assets/editor.js`, styles: {} },
   { entry: "src/report/main.tsx", script: `${LABORATORY}/analysis/report/assets/report.js`, styles: { "src/report/report.css": `${LABORATORY}/analysis/report/assets/report.css` } },
-  { entry: "src/replay/main.js", script: `${LABORATORY}/pouring/replay/assets/replay.js`, styles: { "src/replay/replay.css": `${LABORATORY}/pouring/replay/assets/replay.css` } },
+  { entry: "src/replay/main.js", script: `${LABORATORY}/pouring/assets/replay.js`, styles: { "src/replay/replay.css": `${LABORATORY}/pouring/assets/replay.css` } },
 ];
 
 // Lets a test tell whether a built file belongs to these sources.

@@ -26,9 +26,8 @@ from aquamend.learning import calibration_of, learned
 from aquamend.learning.checking import lost_by, state_after, without_rules
 from aquamend.policies import policy_named
 from aquamend_lab.analysis.statistics import paired_bootstrap
-from aquamend_lab.pouring.calibration.alarm_records import nearest, posed_by, record_by_role
-from aquamend_lab.pouring.calibration.calibration_run import KINDS, CalibrationRecord
-from aquamend_lab.pouring.calibration.robot_fit import fitted_to, held_back, posed
+from aquamend_lab.pouring.calibration_run import KINDS, CalibrationRecord
+from aquamend_lab.pouring.robot_fit import fitted_to, held_back, nearest, posed, posed_by, record_by_role
 from aquamend_lab.records import read_lines
 
 HERE = Path(__file__).parent

@@ -24,7 +24,7 @@ from aquamend.policies import (
 from aquamend.problem import Plan, Problem
 from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.problem.model import Alarm, Declaration, Discrete, Hypothesis, JointModel
-from aquamend_lab.benchmarks.contestants import Oracle
+from aquamend_lab.benchmarks.play import Oracle
 
 FAILED = {"neither": (), "x": ("x",), "y": ("y",)}
 

@@ -13,7 +13,7 @@ from aquamend.policies import POLICIES, AquaMend, Exact, Lookahead, Structured, 
 from aquamend.problem import Problem
 from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.problem.model import Discrete, Hypothesis, JointModel, Outcomes
-from aquamend_lab.pouring.posterior_settings import PosteriorSetting, distorted
+from aquamend_lab.pouring.model.alarm_problem import PosteriorSetting, distorted
 
 EVERYBODY = [name for name in POLICIES if name not in ("structured", "exact")] + ["lookahead-2", "lookahead-3"]
 

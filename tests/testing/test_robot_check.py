@@ -27,8 +27,8 @@ from aquamend_lab.pouring.discrete import (
     fresh_task,
     problem_of,
 )
+from aquamend_lab.pouring.discrete.cup_table import BlindRetry, TmsRevision
 from aquamend_lab.pouring.discrete.perturbations import common_cause_events, standard_events
-from aquamend_lab.pouring.discrete.simple_recoveries import BlindRetry, TmsRevision
 from aquamend_lab.pouring.task import Stage
 
 CUPS_G = (100.0, 130.0, 170.0)

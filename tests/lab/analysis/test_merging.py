@@ -6,8 +6,7 @@ import pytest
 
 from aquamend.errors import InvalidRun
 from aquamend_lab.analysis.comparison import compare, side
-from aquamend_lab.analysis.merging import merged, require_same_scenarios
-from aquamend_lab.analysis.table import table_of
+from aquamend_lab.analysis.table import merged, require_same_scenarios, table_of
 from aquamend_lab.records import Run
 
 

@@ -9,7 +9,7 @@ from aquamend.belief import InformationState, Observation, surprises
 from aquamend.decision.steps import Escalate
 from aquamend.errors import InvalidRun
 from aquamend.recovery import Measure, recovered
-from aquamend_lab.benchmarks.beyond import (
+from aquamend_lab.benchmarks.problem_files import (
     BEYOND,
     DEAD_PROBE,
     FAILURES,

@@ -9,8 +9,8 @@ from aquamend.files import problem_to_data
 from aquamend.planning.exact import solve
 from aquamend.recovery import recovered
 from aquamend_lab.benchmarks import m1
-from aquamend_lab.benchmarks.contestants import Oracle
 from aquamend_lab.benchmarks.m1 import COST_HIGH, COST_LOW, M1, RESIDUAL_RATIO, ROLLBACK_RATIO, random_graph
+from aquamend_lab.benchmarks.play import Oracle
 
 
 @pytest.fixture(scope="module")

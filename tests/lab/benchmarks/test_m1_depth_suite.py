@@ -8,15 +8,15 @@ import pytest
 from aquamend.belief import InformationState
 from aquamend.planning.exact import solve
 from aquamend.policies import evaluate, policy_named
-from aquamend_lab.benchmarks import m1_depth
-from aquamend_lab.benchmarks.m1_depth import M1_DEPTH, M1_DEPTH_SCALED
+from aquamend_lab.benchmarks import m1
+from aquamend_lab.benchmarks.m1 import M1_DEPTH, M1_DEPTH_SCALED
 from aquamend_lab.benchmarks.play import play
 
 
 def test_costs_and_weights_are_the_papers():
     for seed in range(30):
-        for number, n in enumerate(m1_depth.SIZES):
-            problem = m1_depth.make(seed, number).state.problem
+        for number, n in enumerate(m1.DEPTH_SIZES):
+            problem = m1.make_depth(seed, number).state.problem
             middle = 0.3 + 1.5 / n
             assert all(0.97 * middle <= p.cost <= 1.03 * middle for p in problem.graph.probes)
             assert all(1.8 <= a.undo <= 2.2 for a in problem.graph.actions)
@@ -27,7 +27,7 @@ def test_costs_and_weights_are_the_papers():
 
 
 def test_every_realisation_is_scored_with_its_posterior_weight():
-    scenario = m1_depth.make(0, 3)
+    scenario = m1.make_depth(0, 3)
     assert [t.weight for t in scenario.truths] == pytest.approx(scenario.state.problem.model.prior)
     assert scenario.group == {"n": 6}
 
@@ -35,12 +35,12 @@ def test_every_realisation_is_scored_with_its_posterior_weight():
 @pytest.mark.parametrize("n", [2, 3, 6, 20])
 def test_expected_probes_of_a_search_is_the_mean_over_positions(n):
     found_after = [*range(1, n), n - 1]  # the last is found without a probe of its own
-    assert m1_depth.expected_probes(n) == pytest.approx(sum(found_after) / n)
+    assert m1.expected_probes(n) == pytest.approx(sum(found_after) / n)
 
 
 @pytest.mark.parametrize("number", range(5))
 def test_scaled_searching_pays_at_every_size(number):
-    scenario = m1_depth.make_scaled(0, number)
+    scenario = m1.make_scaled(0, number)
     table = solve(scenario.state)
     assert table is not None
     assert table.loss < 3.95
@@ -98,7 +98,7 @@ def test_who_is_told_the_truth_or_refuses_is_not_timed():
 def test_a_uniform_posterior_comes_nowhere_near_the_papers_success_rates(n, policy, most):
     succeeded = []
     for seed in range(100):
-        state = m1_depth.make(seed, n - 3).state
+        state = m1.make_depth(seed, n - 3).state
         uniform = InformationState(state.problem, np.full(n, 1 / n))
         succeeded.append(evaluate(policy_named(policy), uniform).success)
     assert np.mean(succeeded) < most < {3: 0.8, 4: 0.6, 5: 0.4}[n]

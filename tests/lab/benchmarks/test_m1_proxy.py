@@ -3,7 +3,7 @@
 import pytest
 
 from aquamend.errors import UnknownName
-from aquamend_lab.benchmarks.m1_proxy import LARGE, SMALL, ProxySuite, posterior_state
+from aquamend_lab.benchmarks.m1 import LARGE, SMALL, ProxySuite, posterior_state
 
 SUITE = ProxySuite()
 

@@ -11,11 +11,10 @@ from aquamend.errors import InvalidRun, TooManyScenarios, UnknownName
 from aquamend.files import load_problem
 from aquamend.policies import evaluate
 from aquamend_lab.analysis.comparison import compare, side
-from aquamend_lab.analysis.merging import narrowed
 from aquamend_lab.analysis.metrics import summarise
 from aquamend_lab.analysis.report.build import analysed_runs, report_of
 from aquamend_lab.analysis.report.rendering import as_markdown
-from aquamend_lab.analysis.table import table_of
+from aquamend_lab.analysis.table import narrowed, table_of
 from aquamend_lab.benchmarks.catalogue import suite_named
 from aquamend_lab.benchmarks.runner import Wanted, run_suite
 
@@ -153,7 +152,7 @@ def test_a_folder_has_the_exact_expected_risk_of_every_policy_on_every_file(lids
 
 
 def test_where_a_file_has_readings_or_too_many_states_its_expected_risk_is_unavailable(lids, tmp_path, monkeypatch):
-    monkeypatch.setattr("aquamend_lab.benchmarks.problem_folder.MOST_STATES", 1)
+    monkeypatch.setattr("aquamend_lab.benchmarks.problem_files.MOST_STATES", 1)
     problem = PROBLEM | {"kernels": {"look": {"gaussian": {"on": [0, 1], "off": [3, 1]}}}}
     (lids / "reading.json").write_text(json.dumps(problem))
     table = table_of(run_suite(str(lids), tmp_path / "run", asked=Wanted(("aquamend", "restart"), seeds=1), jobs=1))

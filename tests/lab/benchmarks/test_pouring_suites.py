@@ -20,8 +20,8 @@ from aquamend_lab.benchmarks.pouring_suites import (
     pre_commit_design,
     validation_design,
 )
+from aquamend_lab.pouring.model.alarm_problem import PosteriorSetting
 from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera, Mishap, MishapSize, SwapCups
-from aquamend_lab.pouring.posterior_settings import PosteriorSetting
 from aquamend_lab.pouring.task import Stage
 
 

@@ -9,8 +9,7 @@ from aquamend.errors import InvalidRun, UnknownName, Unreachable
 from aquamend_lab.benchmarks import runner
 from aquamend_lab.benchmarks.catalogue import PUBLISHED, SUITES
 from aquamend_lab.benchmarks.runner import Wanted, run_suite
-from aquamend_lab.records import load_run
-from aquamend_lab.records.run_folder import record_key
+from aquamend_lab.records import load_run, record_key
 
 SMALL = Wanted(("aquamend", "restart"), scenarios=6, seeds=2)
 

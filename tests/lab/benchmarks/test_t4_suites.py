@@ -14,7 +14,7 @@ from aquamend.problem.model import Cause
 from aquamend.recovery import Measure, recovered
 from aquamend_lab.benchmarks import t4_episodes as made
 from aquamend_lab.benchmarks.catalogue import SUITES, suite_named
-from aquamend_lab.benchmarks.contestants import Oracle
+from aquamend_lab.benchmarks.play import Oracle
 from aquamend_lab.benchmarks.scenario import Scenario
 from aquamend_lab.benchmarks.t4_episodes import (
     BUDGET_IGNORED,

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from tests.lab.pouring.demonstration.scene_played import without_pictures
+from tests.lab.pouring.scene_played import without_pictures
 from typer.testing import CliRunner
 
 from aquamend.cli.main import app
@@ -16,11 +16,11 @@ from aquamend.recovery.events import Ended
 from aquamend.studio.start import replay_file
 from aquamend_lab.cli import demo
 from aquamend_lab.cli.bench import INTERRUPTED
-from aquamend_lab.pouring.replay.recording import load_recording
+from aquamend_lab.pouring.recording import load_recording
 
 FILES = ["index.html", "recording.aqr", "replay.html"]
 TWO_FILES = ["first.aqr", "first.html", "index.html", "replay.html", "second.aqr", "second.html"]
-PLAYED = "tests.lab.pouring.demonstration.scene_played"
+PLAYED = "tests.lab.pouring.scene_played"
 POLICY, OTHER = f"{PLAYED}:LooksOnce", f"{PLAYED}:StopsAtOnce"
 JOURNAL = ["sessions.journal", "sessions.journal-seals"]
 SESSION, OTHER_SESSION = f"false-alarm-t0-0-{POLICY}", f"false-alarm-t0-0-{OTHER}"

@@ -1,14 +1,14 @@
 """``aquamend fit``: from records to a frozen model, with how it fares on what was held back."""
 
 import pytest
-from tests.lab.pouring.calibration.records import records
+from tests.lab.pouring.calibration_records import records
 
 from aquamend_lab.cli import fit as fit_command
 from aquamend_lab.cli.bench import INTERRUPTED
-from aquamend_lab.pouring.calibration import calibration_run
-from aquamend_lab.pouring.calibration.calibration_run import KINDS
-from aquamend_lab.pouring.calibration.robot_fit import fit as fit_records
+from aquamend_lab.pouring import calibration_run
+from aquamend_lab.pouring.calibration_run import KINDS
 from aquamend_lab.pouring.model.fitted import load_fitted, save_fitted
+from aquamend_lab.pouring.robot_fit import fit as fit_records
 from aquamend_lab.records import write_lines
 
 RUNS = 8 * len(KINDS)

@@ -1,10 +1,10 @@
 """``aquamend replay``: a recording that comes alone."""
 
-from tests.lab.pouring.replay.sample_recording import sample_recording
+from tests.lab.pouring.sample_recording import sample_recording
 from typer.testing import CliRunner
 
 from aquamend.cli.main import app
-from aquamend_lab.pouring.replay.recording import save_recording
+from aquamend_lab.pouring.recording import save_recording
 
 RUNNER = CliRunner()
 

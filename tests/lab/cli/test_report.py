@@ -186,7 +186,7 @@ def test_a_manifest_with_forged_looks_and_units_is_no_trouble(run, folder, tmp_p
 def test_a_report_loads_no_robot_and_no_suite(folder):
     code = (
         "import sys; from aquamend_lab.records import load_run; from aquamend_lab.analysis.report.build import *\n"
-        "from aquamend_lab.analysis.drawing import described_by, styles_in\n"
+        "from aquamend_lab.analysis.charts import described_by, styles_in\n"
         f"run = load_run({str(folder)!r})\n"
         "with described_by(styles_in([run.manifest])):\n"
         "    assert 'AquaMend' in as_html(report_of(analysed_runs([run])))\n"

@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from tests.browser import browser, page_at
-from tests.lab.pouring.demonstration.scene_played import without_pictures
+from tests.lab.pouring.scene_played import without_pictures
 from tests.waiting import PATIENCE_S
 
 from aquamend_lab.cli.studio import run_pages

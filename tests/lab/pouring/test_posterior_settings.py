@@ -9,7 +9,7 @@ from aquamend.belief import InformationState, Observation
 from aquamend.problem import Problem
 from aquamend.problem.graph import Belief, Probe, RecoveryGraph
 from aquamend.problem.model import Alarm, Declaration, Discrete, Hypothesis, JointModel
-from aquamend_lab.pouring.posterior_settings import PosteriorSetting, distorted
+from aquamend_lab.pouring.model.alarm_problem import PosteriorSetting, distorted
 
 SQRT2, SQRT3, SQRT5 = 2**0.5, 3**0.5, 5**0.5
 

@@ -96,7 +96,7 @@ def test_a_manifest_without_what_every_run_has_is_reported(tmp_path, field):
 
 
 def test_a_packed_file_is_not_unpacked_without_end(folder, monkeypatch):
-    monkeypatch.setattr("aquamend_lab.records.lines.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("aquamend_lab.records.MOST_BYTES", 1 << 20)
     with gzip.open(folder / "records.jsonl.gz", "wb") as file:
         file.writelines(b" " * (1 << 20) for _ in range(64))
     with pytest.raises(InvalidRun, match=r"records\.jsonl\.gz: it brings the run to more than 1 MB"):
@@ -105,7 +105,7 @@ def test_a_packed_file_is_not_unpacked_without_end(folder, monkeypatch):
 
 def test_a_packed_file_that_is_as_large_as_allowed_is_read(folder, monkeypatch):
     line = as_line(ONE).encode()
-    monkeypatch.setattr("aquamend_lab.records.lines.MOST_BYTES", len(line))
+    monkeypatch.setattr("aquamend_lab.records.MOST_BYTES", len(line))
     (folder / "records.jsonl.gz").write_bytes(gzip.compress(line))
     assert load_run(folder).records == [ONE]
 
@@ -164,20 +164,20 @@ def test_the_files_of_a_run_together_hold_no_more_than_one_run_may(folder, monke
     for k in range(3):
         (parts / f"{k}.jsonl").write_text(as_line({"record": ONE | {"scenario": k}}))
     assert len(load_run(folder).records) == 3
-    monkeypatch.setattr("aquamend_lab.records.lines.MOST_BYTES", 2 * len(as_line({"record": ONE})))
+    monkeypatch.setattr("aquamend_lab.records.MOST_BYTES", 2 * len(as_line({"record": ONE})))
     with pytest.raises(InvalidRun, match=r"2\.jsonl: it brings the run to more than"):
         load_run(folder)
 
 
 def test_many_small_values_count_for_what_they_take_in_memory(folder, monkeypatch):
-    monkeypatch.setattr("aquamend_lab.records.lines.MOST_VALUES", 1000)
+    monkeypatch.setattr("aquamend_lab.records.MOST_VALUES", 1000)
     (folder / "records.jsonl").write_text(as_line(ONE | {"steps": [[]] * 1000}))
     with pytest.raises(InvalidRun, match="more than 1,000 values"):
         load_run(folder)
 
 
 def test_a_line_without_an_end_is_not_read_to_its_end(folder, monkeypatch):
-    monkeypatch.setattr("aquamend_lab.records.lines.LONGEST_LINE", 1 << 10)
+    monkeypatch.setattr("aquamend_lab.records.LONGEST_LINE", 1 << 10)
     (folder / "records.jsonl").write_text(as_line(ONE) + " " * 5000)
     with pytest.raises(InvalidRun, match="a line of more than"):
         load_run(folder)

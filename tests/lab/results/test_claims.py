@@ -11,9 +11,9 @@ import pytest
 from aquamend_lab.analysis.metrics import summarise, summarise_together
 from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.report.paired import comparisons
-from aquamend_lab.analysis.report.readme_tables import with_speed
+from aquamend_lab.analysis.report.rendering import with_speed
 from aquamend_lab.analysis.table import table_of
-from aquamend_lab.benchmarks.beyond import (
+from aquamend_lab.benchmarks.problem_files import (
     AS_MODELLED,
     DEAD_PROBE,
     FAILURES,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aquamend_lab.analysis.drawing import described_by, styles_in
-from aquamend_lab.analysis.merging import narrowed
-from aquamend_lab.analysis.report.readme_tables import with_tables
+from aquamend_lab.analysis.charts import described_by, styles_in
+from aquamend_lab.analysis.report.rendering import with_tables
+from aquamend_lab.analysis.table import narrowed
 from aquamend_lab.benchmarks.catalogue import ELSEWHERE, EXECUTED, OUTSIDE, PUBLISHED, SUITES
 from aquamend_lab.benchmarks.manifest import code_fingerprint
 from aquamend_lab.records import as_line, load_run

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aquamend_lab.analysis.merging import narrowed
 from aquamend_lab.analysis.metrics import summarise, summarise_together
 from aquamend_lab.analysis.report.paired import comparisons, over_all
-from aquamend_lab.analysis.table import table_of
+from aquamend_lab.analysis.table import narrowed, table_of
 from aquamend_lab.benchmarks.catalogue import EXECUTED, SUITES
 from aquamend_lab.benchmarks.manifest import processor
 from aquamend_lab.benchmarks.pouring_suites import frozen_rules
@@ -61,7 +60,7 @@ def described(run):
     """Return how many scenes of a run every policy recovered, and its mean loss, in the words of the page."""
     table = table_of(run)
     found = summarise_together(table) if table.pooled else summarise(table)
-    scenes = [len(s.cell.rows) for s in found]
+    scenes = [len(s.rows) for s in found]
     names = [s.group.get("setting") or f"`{s.policy}`" for s in found]
     return "; ".join(
         f"{name} {round(n * s['success'])} of {n}, {s['mean_loss']:.1f} s"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -13,19 +14,11 @@ import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend.errors import UnknownName
-from aquamend_lab.analysis.merging import require_same_scenarios
+from aquamend.learning.estimates import DECIMALS, difference, rounded
+from aquamend_lab.analysis import statistics
 from aquamend_lab.analysis.metrics import COMPARABLE
-from aquamend_lab.analysis.statistics import (
-    DECIMALS,
-    Interval,
-    difference,
-    holm,
-    paired_bootstrap,
-    rounded,
-    signed_rank,
-    smallest_detectable_difference,
-)
-from aquamend_lab.analysis.table import GroupKey, Record, RunTable, steps_of
+from aquamend_lab.analysis.statistics import Interval
+from aquamend_lab.analysis.table import GroupKey, RunTable, require_same_scenarios, steps_of
 
 EXPECTED = "expected_risk"
 """The metric that no draw of a truth sways."""
@@ -47,11 +40,29 @@ class Side:
         """Where its run lies."""
         return self.table.run.folder
 
-    def met(self) -> dict[ScenarioKey, int]:
-        """Return the rows of the scenarios that it met."""
-        table = self.table
-        rows = np.flatnonzero(table.met[:, table.policies.index(self.policy)]).tolist()
-        return {(table.group_keys[row], *table.scenarios[row]): row for row in rows}
+    @cached_property
+    def at(self) -> int:
+        """The policy's column."""
+        return self.table.policies.index(self.policy)
+
+    @cached_property
+    def rows(self) -> dict[ScenarioKey, int]:
+        """The rows of the scenarios that it met."""
+        rows = np.flatnonzero(self.table.met[:, self.at]).tolist()
+        return {(self.table.group_keys[row], *self.table.scenarios[row]): row for row in rows}
+
+    def values(self, metric: str, keys: Sequence[ScenarioKey]) -> Floats:
+        """Return a metric on some scenarios; NaN where it was not run or has no number."""
+        column = self.table.column(metric)[:, self.at]
+        return np.array([column[self.rows[key]] if key in self.rows else np.nan for key in keys], dtype=np.float64)
+
+    def refused(self, keys: Sequence[ScenarioKey]) -> int:
+        """Return on how many of some scenarios it refused or broke down."""
+        return sum(key in self.rows and not self.table.sound[self.rows[key], self.at] for key in keys)
+
+    def steps(self, key: ScenarioKey) -> tuple[str, ...]:
+        """Return what it did on a scenario, a text for each step."""
+        return steps_of(self.table.records[self.rows[key], self.at])
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,105 +142,86 @@ def compare(first: Side, second: Side, *, metric: str = "loss", drivers: int = 5
     if metric not in COMPARABLE:
         raise UnknownName("metric", metric, COMPARABLE)
     require_same_scenarios(first.table.run, second.table.run)
-    ours, theirs = first.met(), second.met()
-    keys = list(dict.fromkeys([*ours, *theirs]))
+    keys = list(dict.fromkeys([*first.rows, *second.rows]))
     groups = list(dict.fromkeys(key[0] for key in keys))
-    frame = _Frame(first, second, ours, theirs, metric, drivers)
     together = groups in ([], [()]) or (first.table.pooled and second.table.pooled and len(groups) > 1)
-    found = [frame.comparison(None, keys)] if together else []
-    if groups not in ([], [()]):
-        found += [frame.comparison(dict(group), [key for key in keys if key[0] == group]) for group in groups]
-    return adjusted(found)
+    within: list[dict[str, Any] | None] = [None] if together else []
+    within += [] if groups in ([], [()]) else map(dict, groups)
+    return adjusted([_comparison(first, second, metric, drivers, group, keys) for group in within])
 
 
 def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Return comparisons made together with their p-values adjusted as one family by Holm's method."""
     raw = {str(index): found.p_value for index, found in enumerate(comparisons) if found.p_value is not None}
-    family = holm(raw)
+    family = statistics.holm(raw)
     return [replace(found, p_holm=family.get(str(index))) for index, found in enumerate(comparisons)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Frame:
-    """What all the comparisons of two sides share."""
+def _comparison(
+    first: Side, second: Side, metric: str, most: int, group: dict[str, Any] | None, keys: Sequence[ScenarioKey]
+) -> Comparison:
+    """Return the comparison of one group, or of all; with at most so many drivers."""
+    keys = [key for key in keys if group is None or dict(key[0]) == group]
+    exact = metric == EXPECTED and first.table.one_problem(group or {})
+    keys = keys[:1] if exact else keys
+    ours, theirs = first.values(metric, keys), second.values(metric, keys)
+    both = ~np.isnan(ours) & ~np.isnan(theirs)
+    paired, left_out = np.flatnonzero(both), [key for key, pair in zip(keys, both, strict=True) if not pair]
+    ours, theirs = ours[paired], theirs[paired]
+    differences = difference(ours, theirs)
+    signs = np.sign(rounded(differences))
+    mean = _mean(differences)
+    test = statistics.signed_rank(differences) if paired.size and not exact else None
+    return Comparison(
+        suite=first.table.run.suite,
+        group=group,
+        first=first.name,
+        second=second.name,
+        policies=(first.policy, second.policy),
+        runs=(str(first.folder), str(second.folder)),
+        metric=metric,
+        unit=first.table.unit_of(group or {}),
+        exact=exact,
+        pairs=paired.size,
+        unpaired=len(left_out),
+        first_errors=first.refused(left_out),
+        second_errors=second.refused(left_out),
+        wins=int((signs < 0.0).sum()),
+        ties=int((signs == 0.0).sum()),
+        losses=int((signs > 0.0).sum()),
+        mean_difference=mean,
+        interval=None if mean is None or exact else statistics.paired_bootstrap(differences),
+        detectable=None if exact else statistics.smallest_detectable_difference(differences),
+        rank_sums=None if test is None else (test.positive, test.negative),
+        p_value=None if test is None else test.p_value,
+        p_holm=None,
+        drivers=_drivers(first, second, [keys[place] for place in paired.tolist()], ours, theirs, most),
+    )
 
-    first: Side
-    second: Side
-    ours: dict[ScenarioKey, int]
-    theirs: dict[ScenarioKey, int]
-    metric: str
-    most_drivers: int
 
-    def comparison(self, group: dict[str, Any] | None, keys: Sequence[ScenarioKey]) -> Comparison:
-        exact = self.metric == EXPECTED and self.first.table.one_problem(group or {})
-        keys = keys[:1] if exact else keys
-        ours, theirs = self._values(self.first, self.ours, keys), self._values(self.second, self.theirs, keys)
-        both = ~np.isnan(ours) & ~np.isnan(theirs)
-        paired, left_out = np.flatnonzero(both), [key for key, pair in zip(keys, both, strict=True) if not pair]
-        ours, theirs = ours[paired], theirs[paired]
-        differences = difference(ours, theirs)
-        signs = np.sign(rounded(differences))
-        mean = _mean(differences)
-        test = signed_rank(differences) if paired.size and not exact else None
-        return Comparison(
-            suite=self.first.table.run.suite,
-            group=group,
-            first=self.first.name,
-            second=self.second.name,
-            policies=(self.first.policy, self.second.policy),
-            runs=(str(self.first.folder), str(self.second.folder)),
-            metric=self.metric,
-            unit=self.first.table.unit_of(group or {}),
-            exact=exact,
-            pairs=paired.size,
-            unpaired=len(left_out),
-            first_errors=self._refused(self.first, self.ours, left_out),
-            second_errors=self._refused(self.second, self.theirs, left_out),
-            wins=int((signs < 0.0).sum()),
-            ties=int((signs == 0.0).sum()),
-            losses=int((signs > 0.0).sum()),
-            mean_difference=mean,
-            interval=None if mean is None or exact else paired_bootstrap(differences),
-            detectable=None if exact else smallest_detectable_difference(differences),
-            rank_sums=None if test is None else (test.positive, test.negative),
-            p_value=None if test is None else test.p_value,
-            p_holm=None,
-            drivers=self._drivers([keys[place] for place in paired.tolist()], ours, theirs),
+def _drivers(
+    first: Side, second: Side, keys: Sequence[ScenarioKey], ours: Floats, theirs: Floats, most: int
+) -> tuple[Driver, ...]:
+    """Return the scenarios with the largest absolute differences; equal ones in the order of the records."""
+    apart = rounded(difference(ours, theirs))
+    magnitudes = np.abs(apart)
+    total = float(magnitudes.sum())
+    order = np.argsort(-magnitudes, kind="stable")[:most].tolist()
+    return tuple(
+        Driver(
+            group=dict(keys[i][0]),
+            seed=keys[i][1],
+            scenario=keys[i][2],
+            first=float(ours[i]),
+            second=float(theirs[i]),
+            difference=float(apart[i]),
+            share=float(magnitudes[i]) / total if np.isfinite(total) else None,
+            first_steps=first.steps(keys[i]),
+            second_steps=second.steps(keys[i]),
         )
-
-    def _values(self, side: Side, rows: dict[ScenarioKey, int], keys: Sequence[ScenarioKey]) -> Floats:
-        """Return the metric of one side on these scenarios; NaN where it was not run or has no number."""
-        column = side.table.column(self.metric)[:, side.table.policies.index(side.policy)]
-        return np.array([column[rows[key]] if key in rows else np.nan for key in keys], dtype=np.float64)
-
-    def _refused(self, side: Side, rows: dict[ScenarioKey, int], keys: Sequence[ScenarioKey]) -> int:
-        sound = side.table.sound[:, side.table.policies.index(side.policy)]
-        return sum(key in rows and not sound[rows[key]] for key in keys)
-
-    def _record(self, side: Side, row: int) -> Record:
-        return side.table.records[row, side.table.policies.index(side.policy)]
-
-    def _drivers(self, keys: Sequence[ScenarioKey], ours: Floats, theirs: Floats) -> tuple[Driver, ...]:
-        """Return the scenarios with the largest absolute differences; equal ones in the order of the records."""
-        apart = rounded(difference(ours, theirs))
-        magnitudes = np.abs(apart)
-        total = float(magnitudes.sum())
-        order = np.argsort(-magnitudes, kind="stable")[: self.most_drivers].tolist()
-        return tuple(
-            Driver(
-                group=dict(keys[i][0]),
-                seed=keys[i][1],
-                scenario=keys[i][2],
-                first=float(ours[i]),
-                second=float(theirs[i]),
-                difference=float(apart[i]),
-                share=float(magnitudes[i]) / total if np.isfinite(total) else None,
-                first_steps=steps_of(self._record(self.first, self.ours[keys[i]])),
-                second_steps=steps_of(self._record(self.second, self.theirs[keys[i]])),
-            )
-            for i in order
-            if magnitudes[i] > 0.0
-        )
+        for i in order
+        if magnitudes[i] > 0.0
+    )
 
 
 def _mean(differences: Floats) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict
 from typing import Any, assert_never
 
 from rich.console import Console
@@ -23,7 +23,7 @@ SMALLEST_P = 1e-4
 
 def as_data(found: Comparison) -> dict[str, Any]:
     """Return a comparison as plain data for JSON: unavailable is null, infinity is "inf", an interval is a pair."""
-    data: dict[str, Any] = _plain(found)
+    data: dict[str, Any] = _plain(asdict(found))
     policies, runs, drivers = (data.pop(name) for name in ("policies", "runs", "drivers"))
     for place, name in enumerate(("first", "second")):
         data[name] = {"policy": policies[place], "run": runs[place]}
@@ -128,9 +128,7 @@ def left_out(found: Comparison) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return dataclasses as dictionaries and tuples as lists, with numbers that JSON has."""
-    if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    """Return tuples as lists, with numbers that JSON has."""
     match value:
         case float():
             return json_number(value)

@@ -6,13 +6,10 @@ from pathlib import Path
 
 from aquamend import plugins
 from aquamend.errors import UnknownName
-from aquamend_lab.benchmarks.beyond import BEYOND
-from aquamend_lab.benchmarks.m1 import M1
-from aquamend_lab.benchmarks.m1_depth import M1_DEPTH, M1_DEPTH_SCALED
-from aquamend_lab.benchmarks.m1_proxy import ProxySuite
+from aquamend_lab.benchmarks.m1 import M1, M1_DEPTH, M1_DEPTH_SCALED, ProxySuite
 from aquamend_lab.benchmarks.outside_suites import NETWORK_SUITE, TEXTBOOK_SUITE
 from aquamend_lab.benchmarks.pouring_suites import POURING_SUITES
-from aquamend_lab.benchmarks.problem_folder import problem_folder
+from aquamend_lab.benchmarks.problem_files import BEYOND, problem_folder
 from aquamend_lab.benchmarks.suite import SUITE_PARTS, Suite
 from aquamend_lab.benchmarks.t4_suites import T4_SUITES
 

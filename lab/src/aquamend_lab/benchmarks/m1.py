@@ -1,4 +1,4 @@
-"""M1: small random recovery graphs, solvable exactly (the paper's appendix on benchmark generation).
+"""M1: small random graphs, solvable exactly (the paper's appendix on benchmark generation); M1-Depth; and M1-Proxy.
 
 The paper gives sizes, wiring, type ratio, the family of costs, how many beliefs failed and how many alarms are false.
 What it leaves open is fixed here on principle, once, before any policy was run:
@@ -14,23 +14,46 @@ What it leaves open is fixed here on principle, once, before any policy was run:
   so what is true is distributed exactly as the policies believe;
 * the alarm names its triggers: the beliefs whose score speaks for a failure, or the one with the highest score;
 * in correlated mode, beliefs joined by an inference edge or a shared probe are four times likelier to fail together.
+
+M1-Depth is the paper's planning diagnostic: exactly one of n beliefs changed, and probes pay only in sequence. Two
+suites. ``m1-depth-v1`` is the paper's: probe costs around 0.3 + 1.5/n, n from 3 to 6. There the price of finding
+the change grows with n until, beyond six, not looking is best for everybody. ``m1-depth-scaled-v1`` keeps the purpose
+at any n: finding the change costs 1.75 in expectation, so that a complete search followed by one rollback (about 3.75)
+always beats accepting the loss (4), and no short horizon sees it.
+
+The public posterior differs from uniform by weights in [0.75, 1.25]; every hidden realisation is played and weighted.
+
+M1-Proxy compares three cheap estimates of residual rollback risk with its exact value, on posterior states over M1's
+random graphs. *Independent* states multiply the beliefs' own failure probabilities; *correlated* ones move that weight,
+among the sets of each size, towards joined pairs by M1's joint odds. *Small* support is the paper's: at most 2⁵ failure
+sets, which a beam of 32 holds entirely. *Large* support has 8 to 12 beliefs, 256 to 4,096 sets, where the beam must
+choose. *Failed* is the mean number of failed beliefs.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from aquamend.belief import InformationState
+from aquamend.decision.rollback_risk import (
+    beam_rollback_risk,
+    exact_rollback_risk,
+    independent_rollback_risk,
+    monte_carlo_rollback_risk,
+)
+from aquamend.errors import UnknownName
 from aquamend.problem import Problem
 from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.problem.model import Alarm, Cause, Discrete, Hypothesis, JointModel
 from aquamend_lab.benchmarks.scenario import Scenario, generator, truths_of_model
-from aquamend_lab.benchmarks.suite import RecoverySuite
+from aquamend_lab.benchmarks.suite import Played, RecoverySuite
+from aquamend_lab.records import SIZE
 
 COST_LOW, COST_HIGH = 0.5, 5.0
 COST_MU, COST_SIGMA = math.log(COST_LOW * COST_HIGH) / 2, 0.5
@@ -161,15 +184,9 @@ def make(seed: int, number: int) -> Scenario:
     score = _scores(rng, graph, sets[truth])
     state = InformationState.alarmed(_problem(graph, sets, prior, score, mode))
     possible = truths_of_model(state, NAME, seed, number)
-    return Scenario(
-        suite=NAME,
-        seed=seed,
-        number=number,
-        state=state,
-        truths=tuple(replace(t, weight=1.0) for t in possible if t.hypothesis == truth),
-        possible=possible,
-        features={"nodes": nodes, "beliefs": len(graph.beliefs), "wiring": wiring, "mode": mode},
-    )
+    true = tuple(replace(t, weight=1.0) for t in possible if t.hypothesis == truth)
+    features = {"nodes": nodes, "beliefs": len(graph.beliefs), "wiring": wiring, "mode": mode}
+    return Scenario(NAME, seed, number, state, true, possible, features=features)
 
 
 def failure_sets(graph: RecoveryGraph) -> list[tuple[str, ...]]:
@@ -227,14 +244,11 @@ def _problem(
         Hypothesis(name, float(p), s, cause if s else Cause.FALSE_ALARM)
         for name, p, s in zip(names, prior, sets, strict=True)
     ]
-    measured = {
-        probe.name: {b.name for b in graph.beliefs if probe.name in graph.direct_probes[b.name]}
-        for probe in graph.probes
-    }
     kernels = {}
-    for probe, beliefs in measured.items():
-        off = np.array([float(not beliefs.isdisjoint(s)) for s in sets])
-        kernels[probe] = Discrete(("holds", "off"), np.column_stack([1 - off, off]))
+    for probe in graph.probes:
+        measured = {b.name for b in graph.beliefs if probe.name in graph.direct_probes[b.name]}
+        off = np.array([float(not measured.isdisjoint(s)) for s in sets])
+        kernels[probe.name] = Discrete(("holds", "off"), np.column_stack([1 - off, off]))
     return Problem(
         graph,
         JointModel(hypotheses, kernels, _alarm(names, sets, score)),
@@ -252,20 +266,212 @@ M1 = RecoverySuite(
     scenarios=800,
     seeds=5,
     policies=(
-        "oracle",
-        "exact",
-        "lookahead-3",
-        "lookahead-2",
-        "aquamend",
-        "troubleshooting",
-        "troubleshooting-1",
-        "greedy-repair",
-        "decoupled",
-        "greedy",
-        "restart",
-        "veritrace",
-        "no-reprobe",
-        "linear-chain",
+        "oracle", "exact", "lookahead-3", "lookahead-2", "aquamend", "troubleshooting", "troubleshooting-1",
+        "greedy-repair", "decoupled", "greedy", "restart", "veritrace", "no-reprobe", "linear-chain",
     ),
     make=make,
+)  # fmt: skip
+
+
+DEPTH_NAME, SCALED_NAME = "m1-depth-v1", "m1-depth-scaled-v1"
+
+DEPTH_SIZES = (3, 4, 5, 6)
+SCALED_SIZES = (3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20)
+
+WEIGHT = (0.75, 1.25)
+PROBE_COST_SPREAD = (0.97, 1.03)
+ROLLBACK_COST = (1.8, 2.2)
+RESIDUAL = 4.0
+RESTART = 99.0
+SEARCH_COST = 1.75
+"""What finding the change costs in expectation, in the scaled suite."""
+
+
+def make_depth(seed: int, number: int) -> Scenario:
+    """Return one scenario of the paper's diagnostic; its sizes take turns."""
+    n = DEPTH_SIZES[number % len(DEPTH_SIZES)]
+    return _scenario(DEPTH_NAME, seed, number, n=n, probe_cost=0.3 + 1.5 / n)
+
+
+def make_scaled(seed: int, number: int) -> Scenario:
+    """Return one scenario of the scaled diagnostic; its sizes take turns."""
+    n = SCALED_SIZES[number % len(SCALED_SIZES)]
+    return _scenario(SCALED_NAME, seed, number, n=n, probe_cost=SEARCH_COST / expected_probes(n))
+
+
+def expected_probes(n: int) -> float:
+    """Return how many probes one after the other find one change among n equally likely: (n - 1)(n + 2) / 2n.
+
+    The last candidate needs no probe of its own: it is left over when n - 1 have answered "unchanged".
+    """
+    return (n - 1) * (n + 2) / (2 * n)
+
+
+def _scenario(suite: str, seed: int, number: int, *, n: int, probe_cost: float) -> Scenario:
+    rng = generator(suite, seed, number)
+    weight = rng.uniform(*WEIGHT, n)
+    weight /= weight.sum()
+    probe_costs = probe_cost * rng.uniform(*PROBE_COST_SPREAD, n)
+    rollback_costs = rng.uniform(*ROLLBACK_COST, n)
+    names = [f"b{i + 1}" for i in range(n)]
+    graph = RecoveryGraph(
+        beliefs=[Belief(name, residual=RESIDUAL) for name in names],
+        actions=[Action(f"a{i + 1}", undo=float(c), executed=True) for i, c in enumerate(rollback_costs)],
+        probes=[Probe(f"p{i + 1}", cost=float(c)) for i, c in enumerate(probe_costs)],
+        edges=[
+            *((f"p{i + 1}", f"b{i + 1}", "detection") for i in range(n)),
+            *((f"b{i + 1}", f"a{i + 1}", "belief_to_action") for i in range(n)),
+        ],
+    )
+    changed = np.eye(n)
+    model = JointModel(
+        [
+            Hypothesis(f"{name} changed", float(w), (name,), Cause.EXTERNAL)
+            for name, w in zip(names, weight, strict=True)
+        ],
+        {f"p{i + 1}": Discrete(("holds", "off"), np.column_stack([1 - changed[i], changed[i]])) for i in range(n)},
+    )
+    state = InformationState.alarmed(Problem(graph, model, restart=RESTART, name=suite))
+    possible = truths_of_model(state, suite, seed, number)
+    return Scenario(suite, seed, number, state, truths=possible, possible=possible, group={"n": n})
+
+
+M1_DEPTH = RecoverySuite(
+    name=DEPTH_NAME,
+    description=(
+        "One of n = 3 … 6 beliefs changed, and probes pay only in sequence: what planning ahead is worth. Every hidden "
+        "realisation is played; decision time and memory are measured."
+    ),
+    scenarios=len(DEPTH_SIZES),
+    seeds=500,
+    policies=("aquamend", "lookahead-2", "lookahead-3", "exact"),
+    make=make_depth,
+    time_decisions=True,
+    groups={"n": SIZE},
 )
+
+M1_DEPTH_SCALED = RecoverySuite(
+    name=SCALED_NAME,
+    description=(
+        "The same diagnostic up to n = 20, with probe costs scaled so that searching to the end stays worth it at "
+        "every n while no short horizon can see that."
+    ),
+    scenarios=len(SCALED_SIZES),
+    seeds=10,
+    policies=("aquamend", "troubleshooting", "greedy-repair", "lookahead-2", "lookahead-3", "certified", "exact"),
+    make=make_scaled,
+    time_decisions=True,
+    groups={"n": SIZE},
+)
+
+
+PROXY_NAME = "m1-proxy-v2"
+ESTIMATORS = ("independent", "beam-32", "monte-carlo-500")
+
+SMALL = 4800
+"""Scenarios a seed with the paper's support; those after them have a larger one."""
+LARGE = 480
+LARGE_SIZES = (20, 24, 30)
+MEAN_FAILED = {"1.67": 2.0 / 1.2, "0.8": 0.8, "0.4": 0.4}
+"""Expected numbers of failed beliefs: M1's, false alarms included, and rarer ones, since the error of the
+independence proxy follows the base rate, which the paper does not give."""
+MOST_LIKELY_RATE = 0.5
+
+
+class ProxySuite:
+    """The estimators take the policies' place; there is nothing to act on and nobody to score."""
+
+    name = PROXY_NAME
+    description = (
+        "Three estimates of residual rollback risk U (marginals as if independent, a beam of 32 failure sets, 500 "
+        "posterior samples) against its exact value, on independent and correlated posterior states, with supports "
+        "that fit the beam and supports that do not."
+    )
+    scenarios = SMALL + LARGE
+    seeds = 5
+    policies = ESTIMATORS
+    groups: ClassVar[Mapping[str, str]] = {"mode": SIZE, "support": SIZE, "failed": SIZE}
+    styles: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "independent": {"title": "Independence", "colour": "#d55e00", "marker": "o"},
+        "beam-32": {"title": "Beam-32", "colour": "#0077bb", "marker": "s"},
+        "monte-carlo-500": {"title": "Monte Carlo (500)", "colour": "#009e73", "marker": "v"},
+    }
+
+    def check_policies(self, names: list[str]) -> None:
+        """Raise where a name is no estimator."""
+        for name in names:
+            if name not in ESTIMATORS:
+                raise UnknownName("estimator", name, ESTIMATORS)
+
+    def play(self, seed: int, number: int, policies: tuple[str, ...]) -> Played:
+        """Return one record an estimator for one posterior state."""
+        state, group = posterior_state(seed, number)
+        exact = exact_rollback_risk(state)
+        charges = state.problem.graph.belief_charges
+        label = {"suite": PROXY_NAME, "scenario": number, "seed": seed, "group": group}
+        shared = {"exact": exact, "disjoint": all(a & b == 0 for a, b in itertools.combinations(charges, 2))}
+        records = [
+            label | {"policy": name, "estimate": _estimate(state, name, seed, number)} | shared for name in policies
+        ]
+        return Played(records)
+
+
+def posterior_state(seed: int, number: int) -> tuple[InformationState, dict[str, Any]]:
+    """Return one posterior state of the study and the group it belongs to."""
+    rng = generator(PROXY_NAME, seed, number)
+    mode = MODES[number % 2]
+    large = number >= SMALL
+    sizes = LARGE_SIZES if large else SIZES
+    graph = random_graph(rng, nodes=sizes[number // 2 % len(sizes)], wiring=WIRINGS[number // 8 % 2])
+    patterns = np.array(list(itertools.product((0.0, 1.0), repeat=len(graph.beliefs))))
+    failed = [*MEAN_FAILED][number // 16 % len(MEAN_FAILED)]
+    mass = _mass(rng, graph, patterns, mode, MEAN_FAILED[failed])
+    group = {"mode": mode, "support": "large" if large else "small", "failed": failed}
+    return _unprobed_state(graph, patterns, mass), group
+
+
+def _mass(
+    rng: np.random.Generator, graph: RecoveryGraph, patterns: np.ndarray, mode: str, mean_failed: float
+) -> np.ndarray:
+    """Return a posterior over all failure patterns: a base rate, a monitor's scores, and joint odds if correlated."""
+    n = len(graph.beliefs)
+    rate = min(mean_failed / n, MOST_LIKELY_RATE)
+    failed = rng.random(n) < rate
+    score = rng.normal(np.where(failed, MONITOR_D_PRIME / 2, -MONITOR_D_PRIME / 2), 1.0)
+    log_odds = np.log(rate / (1 - rate)) + MONITOR_D_PRIME * score
+    log = patterns @ log_odds
+    mass = np.exp(log - log.max())
+    mass /= mass.sum()
+    return _correlated(graph, patterns, mass) if mode == "correlated" else np.asarray(mass)
+
+
+def _correlated(graph: RecoveryGraph, patterns: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Return the mass moved towards joined pairs among the sets of each size, so that as many fail as before."""
+    joint = np.zeros(len(patterns))
+    for pair in joined_pairs(graph):
+        a, b = sorted(graph.belief_index[name] for name in pair)
+        joint += patterns[:, a] * patterns[:, b]
+    size = patterns.sum(axis=1).astype(int)
+    weight = mass * JOINT_ODDS**joint
+    return np.asarray(weight * (np.bincount(size, mass) / np.bincount(size, weight))[size])
+
+
+def _unprobed_state(graph: RecoveryGraph, patterns: np.ndarray, mass: np.ndarray) -> InformationState:
+    names = [belief.name for belief in graph.beliefs]
+    hypotheses = [
+        Hypothesis(f"h{i}", float(p), tuple(itertools.compress(names, row)))
+        for i, (p, row) in enumerate(zip(mass, patterns > 0, strict=True))
+    ]
+    bare = RecoveryGraph(graph.beliefs, graph.actions, (), [e for e in graph.edges if e[0] not in graph.probe_index])
+    return InformationState.start(Problem(bare, JointModel(hypotheses)))
+
+
+def _estimate(state: InformationState, name: str, seed: int, number: int) -> float:
+    match name:
+        case "independent":
+            return independent_rollback_risk(state)
+        case "beam-32":
+            return beam_rollback_risk(state, width=32)
+        case _:
+            # A stream of its own, so that the draws do not depend on how the state was made.
+            return monte_carlo_rollback_risk(state, rng=generator(f"{PROXY_NAME} draws", seed, number), samples=500)

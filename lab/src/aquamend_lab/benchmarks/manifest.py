@@ -28,11 +28,10 @@ from aquamend.files.atomic import write_atomically
 from aquamend.plugins import SUITES, added
 from aquamend.policies import DescribedPolicy, policy_named
 from aquamend.policies.registry import added_at
-from aquamend_lab.benchmarks.contestants import ORACLE, Oracle
-from aquamend_lab.benchmarks.problem_folder import fingerprint
+from aquamend_lab.benchmarks.play import ORACLE, Oracle
+from aquamend_lab.benchmarks.problem_files import fingerprint
 from aquamend_lab.benchmarks.suite import Suite
-from aquamend_lab.records import KINDS, USUAL_KINDS
-from aquamend_lab.records.run_folder import FORMAT, RunFolder, load_manifest
+from aquamend_lab.records import FORMAT, KINDS, USUAL_KINDS, RunFolder, load_manifest
 
 LIBRARIES = ("numpy", "scipy", "joblib", "distributed", "mujoco-core")
 NUMERICAL = ("numpy", "scipy")
@@ -185,17 +184,12 @@ def _declared(suite: Suite) -> Manifest:
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise UnknownName(f"kind of group for {name!r}", str(kind), KINDS)
-    frozen = getattr(suite, "frozen", None)
-    kept = {} if frozen is None else {"frozen": dict(frozen())}
-    normalised = getattr(suite, "normalised", None)
-    kept |= {} if normalised is None else {"normalised": dict(normalised)}
-    unit = getattr(suite, "unit", "")
-    one_unit = unit if isinstance(unit, str) else {name: dict(own) for name, own in unit.items()}
-    return {
-        "groups": kinds,
-        "reference": getattr(suite, "reference", None),
-        **({"unit": one_unit} if one_unit else {}),
-    } | kept
+    unit, frozen, normalised = (getattr(suite, name, None) for name in ("unit", "frozen", "normalised"))
+    said: Manifest = {"groups": kinds, "reference": getattr(suite, "reference", None)}
+    if unit:
+        said["unit"] = unit if isinstance(unit, str) else {name: dict(own) for name, own in unit.items()}
+    said |= {} if frozen is None else {"frozen": dict(frozen())}
+    return said | ({} if normalised is None else {"normalised": dict(normalised)})
 
 
 def _continued(suite: Suite, folder: RunFolder, asked: Wanted, *, resume: bool, workers: str) -> Manifest:

@@ -17,19 +17,9 @@ from aquamend.policies import Description
 from aquamend.problem.model import Cause
 from aquamend_lab.benchmarks.scenario import Scenario, Truth, generator, one_drawn, stream, truths_of_model
 from aquamend_lab.benchmarks.suite import RecoverySuite
+from aquamend_lab.outside import published_networks as networks
 from aquamend_lab.outside.metaworld_tasks import AXES, NEAR_M, TASKS, MetaWorld, TaskUnderway, drawn
 from aquamend_lab.outside.metaworld_tasks import problem_of as problem_underway
-from aquamend_lab.outside.published_networks import (
-    NETWORKS,
-    SYMPTOMS,
-    NetworkWorld,
-    answers_of,
-    drawn_truth,
-    faults_of,
-    problem_of,
-    symptoms,
-    with_costs,
-)
 from aquamend_lab.outside.textbook_problems import MAKERS, textbooks
 from aquamend_lab.records import PROBLEM, STRATUM
 
@@ -60,14 +50,14 @@ class CheckEverything:
 
 def make_network(seed: int, number: int) -> Scenario:
     """Return a symptom of a network with costs drawn, and all nodes as the network itself may have them."""
-    name = list(NETWORKS)[number // SYMPTOMS]
-    own = symptoms(name)
-    symptom = own[number % SYMPTOMS % len(own)]
-    made, rng = problem_of(symptom), generator(PUBLISHED_NETWORKS, seed, number)
-    state = InformationState.alarmed(with_costs(made.problem, rng))
-    states = drawn_truth(symptom, rng)
-    wrong, answers = faults_of(made, states), answers_of(made, states)
-    world = NetworkWorld(state, -1, stream(PUBLISHED_NETWORKS, seed, number), answers, wrong)
+    name = list(networks.NETWORKS)[number // networks.SYMPTOMS]
+    own = networks.symptoms(name)
+    symptom = own[number % networks.SYMPTOMS % len(own)]
+    made, rng = networks.problem_of(symptom), generator(PUBLISHED_NETWORKS, seed, number)
+    state = InformationState.alarmed(networks.with_costs(made.problem, rng))
+    states = networks.drawn_truth(symptom, rng)
+    wrong, answers = networks.faults_of(made, states), networks.answers_of(made, states)
+    world = networks.NetworkWorld(state, -1, stream(PUBLISHED_NETWORKS, seed, number), answers, wrong)
     truth = Truth(" + ".join(wrong) or "nothing", wrong, Cause.UNKNOWN, lambda: replace(world))
     return Scenario(
         PUBLISHED_NETWORKS, seed, number, state, truths=(truth,), group={"network": name},
@@ -81,7 +71,7 @@ NETWORK_SUITE = RecoverySuite(
         "Four published Bayesian networks (a printer troubleshooter, three medical ones), four symptoms each; costs "
         "by a rule of ours, everything that is true drawn from the network itself."
     ),
-    scenarios=SYMPTOMS * len(NETWORKS),
+    scenarios=networks.SYMPTOMS * len(networks.NETWORKS),
     seeds=5,
     policies=CONTESTANTS,
     make=make_network,

@@ -1,26 +1,40 @@
-"""One policy on one scenario: what it lost on the truth, what it loses in expectation, and how much it looked at.
+"""Who takes part; and one policy on one scenario: what it lost, what it loses in expectation, how much it looked at.
 
-Records may also keep the posterior: how doubtful every declaration was, whether rightly, and how that changed.
+Every policy takes part by name, and the oracle, which alone knows what failed. Records may also keep the posterior: how
+doubtful every declaration was, whether rightly, and how that changed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from aquamend.belief import InformationState
-from aquamend.belief.state import UNRESOLVED
+from aquamend.belief import InformationState, Observation
+from aquamend.belief.state import UNRESOLVED, normalised
 from aquamend.decision.detection import PowerScreen
-from aquamend.decision.standings import Standing, standings
-from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step, step_kind
-from aquamend.errors import NotDiscrete, TooLarge
+from aquamend.decision.standings import standings
+from aquamend.decision.steps import (
+    Continue,
+    Decision,
+    Escalate,
+    NewDeclaration,
+    Reprobe,
+    Restart,
+    RollBack,
+    Step,
+    step_kind,
+)
+from aquamend.decision.terminal import best_terminal, correction
+from aquamend.errors import NotDiscrete, TooLarge, UnknownName
 from aquamend.policies import (
     AquaMend,
     CertifyingPolicy,
+    DescribedPolicy,
+    Description,
     Exact,
     LinearChain,
     Policy,
@@ -28,11 +42,126 @@ from aquamend.policies import (
     evaluate,
     policy_named,
 )
+from aquamend.policies.policy import hand_over
+from aquamend.problem import Problem
+from aquamend.problem.graph import Value
 from aquamend.problem.model.hypotheses import Declaration
 from aquamend.recovery import Charge, Judged, Receipt, Recovery, charged, recovered
 from aquamend.text import value_text
-from aquamend_lab.benchmarks.contestants import KNOWING_THE_TRUTH, ORACLE, FromMemory, Oracle
 from aquamend_lab.benchmarks.scenario import Scenario, Truth
+
+ORACLE = "oracle"
+KNOWING_THE_TRUTH = (ORACLE,)
+
+
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """Roll back the minimal closure of what truly failed, without looking; hand over where that is infeasible.
+
+    The paper's rule; where only a world's own plans end a recovery, the best of them for what failed. A lower bound on
+    every policy's loss only where correcting each failure costs no more than leaving it; a reference elsewhere.
+    """
+
+    failed: tuple[str, ...]
+    values: Mapping[str, Value] = field(default_factory=dict)
+    """What is true of beliefs that declare a value, as far as it knows."""
+
+    description: ClassVar[Description] = Description(
+        "Oracle",
+        "Rolls back exactly what failed, which it alone knows.",
+        "#1b1c1e",
+        "*",
+        "the paper's Oracle",
+        probes=False,
+    )
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the rollback of the failed set's closure."""
+        informed = self.informed(state)
+        if not state.problem.corrections:
+            return best_terminal(informed).decision
+        stop = correction(informed, self.failed)
+        return hand_over(informed) if math.isinf(stop.recovery) else self._declaring(informed, stop.decision)
+
+    def _declaring(self, state: InformationState, decision: Decision) -> Decision:
+        """Return a correction with the values nearest to what is true: of those within tolerance, any would do else."""
+        if not isinstance(decision, RollBack) or decision.plan is not None:
+            return decision
+        problem, said = state.problem, {new.belief: new for new in decision.declare}
+        for name in decision.correct:
+            true = self.values.get(name)
+            known = [new.value for new in problem.new_values[problem.graph.belief_index[name]]]
+            numbers = [value for value in known if isinstance(value, int | float)]
+            if isinstance(true, int | float) and numbers:
+                said[name] = NewDeclaration(name, min(numbers, key=lambda value: abs(value - true)))
+        return replace(decision, declare=tuple(said[name] for name in decision.correct if name in said))
+
+    def informed(self, state: InformationState) -> InformationState:
+        """Return the state in which only what breaks exactly the failed set is possible, and makes these values true.
+
+        Itself where nothing does.
+        """
+        problem = state.problem
+        true = [belief.name in self.failed for belief in problem.graph.beliefs]
+        same = (problem.failed == true).all(axis=1)
+        for belief, value in self.values.items():
+            same &= problem.wrong_where(problem.graph.belief_index[belief], value) == 0.0
+        mass = state.posterior * same
+        if mass.sum() <= 0.0 or not state.posterior[~same].any():
+            return state
+        return replace(state, posterior=normalised(mass), origin=None)
+
+
+@dataclass(frozen=True, slots=True)
+class FromMemory:
+    """A policy that answers the same evidence on the same problem from memory: one scenario asks for it many times."""
+
+    policy: Policy
+    _known: dict[tuple[Problem, tuple[Observation, ...]], Step] = field(default_factory=dict, init=False)
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the policy's step at this evidence; acts that failed or changed something make another problem."""
+        key = (state.problem, state.evidence)
+        if key not in self._known:
+            self._known[key] = self.policy.next_step(state)
+        return self._known[key]
+
+
+@dataclass(frozen=True, slots=True)
+class FacingAVersion:
+    """A policy as it is, under a title that says which version of the scenarios it faces."""
+
+    name: str
+    version: str
+    colour: str
+
+    @property
+    def description(self) -> Description:
+        """The policy's own, under a title that says so."""
+        about = description_of(self.name)
+        return replace(about, title=f"{about.title}, {self.version}", colour=self.colour)
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the policy's step."""
+        return policy_named(self.name).next_step(state)
+
+
+def description_of(name: str) -> Description:
+    """Return what one of our policies says of itself."""
+    return cast(DescribedPolicy, policy_named(name)).description
+
+
+def check_names(names: list[str], *, also: tuple[str, ...] = ()) -> None:
+    """Raise where a name is unknown, listing those that are known and all who take part."""
+    for name in names:
+        if name in KNOWING_THE_TRUTH:
+            continue
+        try:
+            policy_named(name)
+        except UnknownName as error:
+            valid = dict.fromkeys([*error.valid, *KNOWING_THE_TRUTH, *also])
+            raise UnknownName("policy", error.name, valid) from None
+
 
 OLD, CURRENT = "old", "current"
 """The version in force at the alarm, and the one that the evidence supports at the first decision."""
@@ -82,25 +211,14 @@ def kept(
 def _declarations(
     what: Probabilities, state: InformationState, truth: Truth, roles: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    old: dict[str, Standing] = {}
-    current: dict[str, Standing] = {}
-    for standing in standings(state):
-        name = standing.in_force.declaration.name
-        old[name] = standing.in_force
-        if standing.supported is not None:
-            current[name] = standing.supported
+    every = {standing.in_force.declaration.name: standing for standing in standings(state)}
+    old = {name: standing.in_force for name, standing in every.items()}
+    current = {name: standing.supported for name, standing in every.items() if standing.supported is not None}
     lines = []
     for when, found in ((OLD, old), (CURRENT, current)):
-        lines += [
-            _line(
-                roles.get(name, name),
-                when,
-                standing.declaration.version,
-                standing.invalid,
-                _so(truth, standing.declaration, when),
-            )
-            for name, standing in found.items()
-        ]
+        for name, own in found.items():
+            so = _so(truth, own.declaration, when)
+            lines.append(_line(roles.get(name, name), when, own.declaration.version, own.invalid, so))
         for event, names in what.unions.items():
             members = [found[name].declaration for name in names if name in found]
             if members:
@@ -170,7 +288,8 @@ def play(
         return label | _played_informed(scenario, expected=expected)
     policy = policy or policy_named(name)  # an unknown name is no result of a policy
     try:
-        _refuse_to_hurry(policy, scenario.state)
+        if isinstance(policy, Exact) and not policy.completes(scenario.state):  # its steps would depend on the machine
+            raise TooLarge("the complete adaptive tree is too large to tabulate; `certified` plans without a deadline")
         answers_once = FromMemory(policy)
         watched = Watched(answers_once)
         worlds = [truth.enter() for truth in scenario.truths]
@@ -185,12 +304,6 @@ def play(
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what goes wrong in a policy is a result, and kept as one
         unavailable = dict.fromkeys(("loss", *EXPECTED, *map(str, Charge), "probes", "undone", "rollbacks", "ending"))
         return label | unavailable | {"success": 0.0, "steps": [], "error": f"{type(error).__name__}: {error}"}
-
-
-def _refuse_to_hurry(policy: Policy, state: InformationState) -> None:
-    """Refuse a plan that a deadline cuts off: its steps would depend on the machine."""
-    if isinstance(policy, Exact) and not policy.completes(state):
-        raise TooLarge("the complete adaptive tree is too large to tabulate; `certified` plans without a deadline")
 
 
 def _known(scenario: Scenario, name: str, kind: type, compute: Callable[[], Record]) -> Record:
@@ -247,22 +360,32 @@ def _scores(scenario: Scenario, episodes: list[Judged]) -> Record:
     }
     scores |= {charge.value: mean([charged(e.receipts, charge) for e in episodes]) for charge in Charge}
     scores |= {
-        "probes": mean([float(_probes(e.recovery)) for e in episodes]),
+        "probes": mean([_primitives(_chosen(e.recovery), Charge.SENSING) for e in episodes]),
         "undone": mean([float(len(e.recovery.undone)) for e in episodes]),
-        "rollbacks": mean([float(_rollbacks(e.recovery)) for e in episodes]),
+        "rollbacks": mean([_primitives(e.recovery.receipts, Charge.ROLLBACK) for e in episodes]),
     }
     if len(episodes) == 1:
-        only = episodes[0]
-        truth, budget = scenario.truths[0], min(scenario.budget, scenario.state.problem.sensing_budget)
+        only, truth = episodes[0], scenario.truths[0]
+        budget = min(scenario.budget, scenario.state.problem.sensing_budget)
+        attributed = only.recovery.decided_at.attributed_to  # what was more likely than not when the policy decided
         return scores | {
             "ending": _ending(only.recovery),
             "steps": _steps(only.recovery),
             "false_alarm": not truth.failed,
             "cause": str(truth.cause),
-            "attributed": _attributed(only),
+            "attributed": UNRESOLVED if attributed is None else str(attributed),
             "over_budget": only.verdict.over_budget if math.isfinite(budget) else None,
         }
-    played = _realisations(scenario, episodes)
+    played = [
+        {
+            "truth": truth.name,
+            "weight": truth.weight,
+            "loss": episode.loss,
+            "success": int(episode.verdict.success),
+            "probes": len(episode.recovery.evidence),
+        }
+        for truth, episode in zip(scenario.truths, episodes, strict=True)
+    ]
     return scores | {"ending": None, "steps": [], "false_alarm": None, "realisations": played}
 
 
@@ -271,14 +394,9 @@ def _chosen(recovery: Recovery) -> tuple[Receipt, ...]:
     return recovery.receipts[len(recovery.start.evidence) :]
 
 
-def _probes(recovery: Recovery) -> int:
-    """Return how often something was measured since the alarm, by a probe or in the course of a plan."""
-    return sum(leaf.charge is Charge.SENSING for receipt in _chosen(recovery) for leaf in receipt.leaves)
-
-
-def _rollbacks(recovery: Recovery) -> int:
-    """Return how many primitives were carried out to undo something: leaf receipts, whether or not they succeeded."""
-    return sum(leaf.charge is Charge.ROLLBACK for receipt in recovery.receipts for leaf in receipt.leaves)
+def _primitives(receipts: Sequence[Receipt], charge: Charge) -> float:
+    """Return how many primitives these took under a charge, by probes or in the course of plans, successful or not."""
+    return float(sum(leaf.charge is charge for receipt in receipts for leaf in receipt.leaves))
 
 
 def _ending(recovery: Recovery) -> str:
@@ -286,25 +404,6 @@ def _ending(recovery: Recovery) -> str:
     step = recovery.steps[-1]
     last = [plan.name for plan in recovery.start.problem.plans if plan.last_resort]
     return LAST_RESORT if isinstance(step, RollBack) and step.plan in last else step_kind(step)
-
-
-def _attributed(episode: Judged) -> str:
-    """Return the cause that was more likely than not when the policy decided, if one was."""
-    cause = episode.recovery.decided_at.attributed_to
-    return UNRESOLVED if cause is None else str(cause)
-
-
-def _realisations(scenario: Scenario, episodes: list[Judged]) -> list[Record]:
-    def line(truth: Truth, episode: Judged) -> Record:
-        return {
-            "truth": truth.name,
-            "weight": truth.weight,
-            "loss": episode.loss,
-            "success": int(episode.verdict.success),
-            "probes": len(episode.recovery.evidence),
-        }
-
-    return [line(truth, episode) for truth, episode in zip(scenario.truths, episodes, strict=True)]
 
 
 def _steps(recovery: Recovery) -> list[str]:

@@ -21,7 +21,7 @@ from aquamend_lab.benchmarks.play import Probabilities, step_text
 from aquamend_lab.benchmarks.scenario import Scenario, Truth, generator
 from aquamend_lab.benchmarks.suite import RecoverySuite
 from aquamend_lab.pouring import task
-from aquamend_lab.pouring.model.alarm_problem import PROBE_S
+from aquamend_lab.pouring.model.alarm_problem import PROBE_S, PosteriorSetting, distorted
 from aquamend_lab.pouring.model.fitted import load_fitted
 from aquamend_lab.pouring.mujoco import judging, world
 from aquamend_lab.pouring.mujoco.dimensions import CUPS
@@ -29,7 +29,6 @@ from aquamend_lab.pouring.mujoco.episode import AtTheAlarm, Episode, until_alarm
 from aquamend_lab.pouring.mujoco.judging import truth_of, wrong_at_alarm
 from aquamend_lab.pouring.mujoco.trouble import Mishap, MishapSize, draw_scales_off, draw_scene, draw_trouble
 from aquamend_lab.pouring.mujoco.world import Moment, PouringRobot
-from aquamend_lab.pouring.posterior_settings import PosteriorSetting, distorted
 from aquamend_lab.pouring.task import CAMERA, TARGET, CupValues, Stage, binding, quantity
 from aquamend_lab.records import STRATUM
 
@@ -197,16 +196,9 @@ def make(
         def enter() -> PouringRobot:
             return PouringRobot(own, setting=setting, known=known)
 
-        return Scenario(
-            suite=suite,
-            seed=seed,
-            number=number,
-            state=distorted(own.state(), setting),
-            truths=(Truth(plan.kind.value, failed, cause, enter, invalid=_invalid(alarmed)),),
-            group=group,
-            features=features,
-            roles=_roles(alarmed.declared),
-        )
+        truth = Truth(plan.kind.value, failed, cause, enter, invalid=_invalid(alarmed))
+        state, roles = distorted(own.state(), setting), _roles(alarmed.declared)
+        return Scenario(suite, seed, number, state, (truth,), group=group, features=features, roles=roles)
 
     return replace(posed(), versions={STARTING_OVER: posed(restarts=True), CHAIN: posed(linear_chain=True)})
 

@@ -23,8 +23,7 @@ from aquamend.errors import InvalidRun, MissingLibrary, Unreachable
 from aquamend.files.atomic import write_atomically
 from aquamend_lab.benchmarks.catalogue import suite_named
 from aquamend_lab.benchmarks.manifest import Manifest, Wanted, computing_environment, manifest_of, now, save_manifest
-from aquamend_lab.records import Run, RunFolder, load_run, sealed_line, write_lines
-from aquamend_lab.records.run_folder import Key, Record, record_key
+from aquamend_lab.records import Key, Record, Run, RunFolder, load_run, record_key, sealed_line, write_lines
 
 __all__ = ["THE_FULL_SUITE", "Wanted", "run_suite"]
 
@@ -97,20 +96,15 @@ def workers(*, jobs: int, cluster: str | None) -> Iterator[Work]:
     elif jobs == 1:
         yield lambda pieces: map(_with_piece, pieces)
     else:
-        joblib = _joblib()
+        try:
+            import joblib
+        except ImportError:
+            raise MissingLibrary("joblib", "bench", "or run with --jobs 1", package="aquamend-lab") from None
         yield lambda pieces: _in_processes(joblib, pieces, jobs)
 
 
 def _with_piece(piece: Piece) -> Done:
     return piece, do(piece)
-
-
-def _joblib() -> Any:
-    try:
-        import joblib
-    except ImportError:
-        raise MissingLibrary("joblib", "bench", "or run with --jobs 1", package="aquamend-lab") from None
-    return joblib
 
 
 def _in_processes(joblib: Any, pieces: Sequence[Piece], jobs: int) -> Iterator[Done]:
@@ -194,7 +188,9 @@ def run_suite(
         units = _missing(load_run(folder.path).records if folder.manifest.exists() else [], manifest)
         if units:
             save_manifest(folder, manifest | {"finished": None})
-            pieces = cut(name, units, size=_piece_size(len(units), jobs))
+            # A kill loses little, and files stay few.
+            size = max(1, min(LARGEST_PIECE, math.ceil(len(units) / (_processes(jobs) * PIECES_A_WORKER))))
+            pieces = cut(name, units, size=size)
             _collect(folder, pieces, work, progress=progress, total=manifest["scenarios"] * manifest["seeds"])
         run = _put_together(folder, manifest, compress=compress)
         if _missing(run.records, manifest):
@@ -208,11 +204,6 @@ def run_suite(
 def _missing(records: Sequence[Record], manifest: Manifest) -> list[Unit]:
     done = {record_key(record) for record in records}
     return missing_units(manifest["policies"], scenarios=manifest["scenarios"], seeds=manifest["seeds"], done=done)
-
-
-def _piece_size(n_units: int, jobs: int) -> int:
-    """Return how many scenarios make a piece: a kill loses little, and files stay few."""
-    return max(1, min(LARGEST_PIECE, math.ceil(n_units / (_processes(jobs) * PIECES_A_WORKER))))
 
 
 def _processes(jobs: int) -> int:
@@ -286,7 +277,8 @@ def locked(folder: RunFolder) -> Iterator[None]:
             if not ours:  # somebody else's, or removed by one that has just ended
                 raise InvalidRun(path, "another run is at work in it", "wait for it, or give another --out")
         try:
-            _sweep(folder)
+            for rubbish in (*path.glob(".*.tmp"), *folder.parts.glob(".*.tmp")):  # that a killed process had begun
+                rubbish.unlink(missing_ok=True)
             yield
         finally:
             (path / LOCK).unlink(missing_ok=True)
@@ -297,10 +289,3 @@ def locked(folder: RunFolder) -> Iterator[None]:
 
 def _ours(entry: Path) -> bool:
     return entry.name == LOCK or (entry.name.startswith(".") and entry.name.endswith(".tmp"))
-
-
-def _sweep(folder: RunFolder) -> None:
-    """Remove files that a killed process had begun to write."""
-    for place in (folder.path, folder.parts):
-        for rubbish in place.glob(".*.tmp"):
-            rubbish.unlink(missing_ok=True)

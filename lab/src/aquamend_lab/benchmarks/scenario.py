@@ -132,14 +132,9 @@ def annotate(scenario: Scenario) -> dict[str, Any]:
     views = {"fine": problem.graph, "linear-chain": problem.graph.linear_chain()}
     return scenario.label | {
         "features": scenario.features,
-        "restart_cost": _restart_cost(problem),
+        "restart_cost": math.inf if problem.restart_plan is None else float(np.min(problem.restart_plan.loss)),
         "truths": [_truth(scenario.state, views, truth) for truth in scenario.truths],
     }
-
-
-def _restart_cost(problem: Problem) -> float:
-    """Return what starting over costs, what it leaves wrong apart; infinite where it is impossible."""
-    return math.inf if problem.restart_plan is None else float(np.min(problem.restart_plan.loss))
 
 
 def _truth(state: InformationState, views: dict[str, RecoveryGraph], truth: Truth) -> dict[str, Any]:
@@ -171,7 +166,9 @@ def minimal_reprobe(state: InformationState, truth: Truth) -> tuple[str, ...] | 
             losses[decision] = recovered(Committed(decision), truth.enter()).loss
         return losses[decision]
 
-    best = loss_of_stopping(_certain(state, truth))
+    certain = np.zeros_like(state.posterior)
+    certain[truth.hypothesis] = 1.0
+    best = loss_of_stopping(InformationState(state.problem, certain))
     names = [probe.name for probe in graph.probes]
     cost = {probe.name: probe.cost for probe in graph.probes}
     sets = [s for k in range(len(names) + 1) for s in itertools.combinations(names, k)]
@@ -180,12 +177,6 @@ def minimal_reprobe(state: InformationState, truth: Truth) -> tuple[str, ...] | 
         if after is not None and loss_of_stopping(after) <= best + TIE:
             return chosen
     return None
-
-
-def _certain(state: InformationState, truth: Truth) -> InformationState:
-    mass = np.zeros_like(state.posterior)
-    mass[truth.hypothesis] = 1.0
-    return InformationState(state.problem, mass)
 
 
 def _answered(robot: Robot, probes: tuple[str, ...]) -> InformationState | None:

@@ -15,8 +15,7 @@ from typing import Any, Protocol
 from aquamend.belief import InformationState
 from aquamend.policies import AquaMend, Policy, policy_named
 from aquamend.problem import Problem
-from aquamend_lab.benchmarks.contestants import KNOWING_THE_TRUTH, check_names
-from aquamend_lab.benchmarks.play import Probabilities, play
+from aquamend_lab.benchmarks.play import KNOWING_THE_TRUTH, Probabilities, check_names, play
 from aquamend_lab.benchmarks.scenario import Scenario, annotate
 from aquamend_lab.records import USUAL_KINDS
 
@@ -39,11 +38,7 @@ def timed(scenario: Scenario, name: str) -> dict[str, Any]:
         start = time.perf_counter()
         policy.next_step(state)
         times.append(time.perf_counter() - start)
-    return scenario.label | {
-        "policy": name,
-        "decision_ms": 1e3 * median(times),
-        "peak_kib": _peak_kib(name, problem),
-    }
+    return scenario.label | {"policy": name, "decision_ms": 1e3 * median(times), "peak_kib": _peak_kib(name, problem)}
 
 
 def timed_cold(scenario: Scenario, names: Sequence[str], *, start: int = 0) -> list[dict[str, Any]]:
@@ -58,7 +53,9 @@ def timed_cold(scenario: Scenario, names: Sequence[str], *, start: int = 0) -> l
     for call in range(COLD_CALLS):
         for i in range(len(names)):
             name = names[(start + call + i) % len(names)]
-            policy, problem = policy_named(name), _fresh(scenario.state.problem)
+            old = scenario.state.problem
+            problem = replace(old, graph=replace(old.graph), model=replace(old.model))  # nothing of it is worked out
+            policy = policy_named(name)
             began = time.thread_time()
             state = InformationState.alarmed(problem)
             for observation in scenario.state.evidence:
@@ -66,11 +63,6 @@ def timed_cold(scenario: Scenario, names: Sequence[str], *, start: int = 0) -> l
             policy.next_step(state)
             times[name].append(time.thread_time() - began)
     return [scenario.label | {"policy": name, "decision_ms": 1e3 * median(t)} for name, t in times.items()]
-
-
-def _fresh(problem: Problem) -> Problem:
-    """Return the same problem, of which nothing has been worked out yet."""
-    return replace(problem, graph=replace(problem.graph), model=replace(problem.model))
 
 
 def _peak_kib(name: str, problem: Problem) -> float:
@@ -179,15 +171,10 @@ class RecoverySuite:
         scenario = self.make(seed, number)
         own = {name: self.own[name]() for name in policies if name in self.own}
         posed = {name: scenario.versions.get(self.faces.get(name, ""), scenario) for name in policies}
+        wanted = policies if self.expected_risk is True else self.expected_risk or ()
+        keep, detailed = self.probabilities, self.detailed
         records = [
-            play(
-                posed[name],
-                name,
-                own.get(name),
-                expected=self._expects(name),
-                keep=self.probabilities,
-                detailed=self.detailed,
-            )
+            play(posed[name], name, own.get(name), expected=name in wanted, keep=keep, detailed=detailed)
             for name in policies
         ]
         # A policy that knows the truth does not think, and one that failed has no time to show.
@@ -196,6 +183,3 @@ class RecoverySuite:
         if self.timed_cold and self.reference in policies:  # once a scenario, however often a run is taken up again
             timings += timed_cold(scenario, self.timed_cold, start=seed + number)
         return Played(records, annotate(scenario), timings)
-
-    def _expects(self, name: str) -> bool:
-        return self.expected_risk if isinstance(self.expected_risk, bool) else name in self.expected_risk

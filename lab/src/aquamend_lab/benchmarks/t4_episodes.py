@@ -27,7 +27,7 @@ from aquamend_lab.pouring.discrete import (
     fresh_task,
     problem_of,
 )
-from aquamend_lab.pouring.discrete.event_model import DiscreteMonitor, attribution, prior_of
+from aquamend_lab.pouring.discrete.cup_table import DiscreteMonitor, attribution, prior_of
 from aquamend_lab.pouring.discrete.perturbations import common_cause_events, of_size, standard_events
 from aquamend_lab.pouring.task import PouringTask, Residuals, Stage
 
@@ -94,44 +94,29 @@ def episode(
     scene = of_size(event, rng.random()).applied(Scene.as_declared(task.declared.quantity_g))
     answers = stream(suite, seed, number if setting.answers is None else setting.answers)
 
-    with_restart = problem_of(task, assumed, flagged, restarts=True, sensing_budget=setting.sensing_budget)
+    budget = setting.sensing_budget
+    with_restart = problem_of(task, assumed, flagged, restarts=True, sensing_budget=budget)
 
     def posed(problem: Problem) -> Scenario:
         start = InformationState.alarmed(problem)
 
         def enter() -> TableWorld:
-            return TableWorld(
-                start, task, scene, setting.noise, setting.scale_offset_g, setting.sensing_budget, answers
-            )
+            return TableWorld(start, task, scene, setting.noise, setting.scale_offset_g, budget, answers)
 
-        return Scenario(
-            suite=suite,
-            seed=seed,
-            number=number,
-            state=start,
-            truths=(
-                Truth(
-                    event.name,
-                    scene.failed(task),
-                    attribution(task, event, scene),
-                    enter,
-                    values=task.values(scene.true(task)),
-                ),
-            ),
-            group=group,
-            features={
-                "event": event.name,
-                "family": str(event.family),
-                "graph": "chain" if task.linear_chain else "fine",
-                "cups": len(task.cups),
-                "budget": setting.sensing_budget,
-            },
-            budget=setting.sensing_budget,
-        )
+        cause, values = attribution(task, event, scene), task.values(scene.true(task))
+        truth = Truth(event.name, scene.failed(task), cause, enter, values=values)
+        features = {
+            "event": event.name,
+            "family": str(event.family),
+            "graph": "chain" if task.linear_chain else "fine",
+            "cups": len(task.cups),
+            "budget": budget,
+        }
+        return Scenario(suite, seed, number, start, (truth,), group=group, features=features, budget=budget)
 
     usual = replace(with_restart, restart=None)
     versions = {STARTING_OVER: posed(with_restart)}
-    if math.isfinite(setting.sensing_budget):
+    if math.isfinite(budget):
         versions[BUDGET_IGNORED] = posed(replace(usual, sensing_budget=math.inf))
     return replace(posed(usual), versions=versions)
 
@@ -155,11 +140,7 @@ def irreversible(seed: int, number: int) -> Scenario:
 
 def _standard(suite: str, seed: int, number: int, *, pour_reversible: bool = True) -> Scenario:
     rng = generator(suite, seed, number)
-    task = replace(
-        poured(declared_amounts(rng)),
-        linear_chain=bool(number % 2),
-        pour_reversible=pour_reversible,
-    )
+    task = replace(poured(declared_amounts(rng)), linear_chain=bool(number % 2), pour_reversible=pour_reversible)
     assumed = Assumptions(standard_events(task.declared.quantity_g))
     return episode(suite, seed, number, task=task, assumed=assumed, setting=Setting(), rng=rng, group={})
 
@@ -262,22 +243,11 @@ def varied(suite: str, seed: int, base: int, number: int, variation: Variation, 
         residuals=Residuals().scaled(variation.residual_scale),
     )
     noise = variation.noise if variation.known_noise else Noise()
-    assumed = Assumptions(
-        standard_events(task.declared.quantity_g),
-        variation.assumed_shares or variation.shares,
-        noise,
-        variation.monitor,
-    )
-    return episode(
-        suite,
-        seed,
-        number,
-        task=task,
-        assumed=assumed,
-        setting=Setting(noise=variation.noise, shares=variation.shares, answers=base),
-        rng=rng,
-        group={"setting": variation.name},
-    )
+    shares, events = variation.assumed_shares or variation.shares, standard_events(task.declared.quantity_g)
+    assumed = Assumptions(events, shares, noise, variation.monitor)
+    setting = Setting(noise=variation.noise, shares=variation.shares, answers=base)
+    group = {"setting": variation.name}
+    return episode(suite, seed, number, task=task, assumed=assumed, setting=setting, rng=rng, group=group)
 
 
 def louder(factor: float) -> Noise:

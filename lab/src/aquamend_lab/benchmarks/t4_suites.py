@@ -17,25 +17,11 @@ from aquamend.belief.state import normalised
 from aquamend.decision.steps import Step
 from aquamend.policies import Description, Policy, TwoStep
 from aquamend.problem.model import Cause
-from aquamend_lab.benchmarks.contestants import FacingAVersion
+from aquamend_lab.benchmarks import t4_episodes
+from aquamend_lab.benchmarks.play import FacingAVersion
 from aquamend_lab.benchmarks.scenario import Scenario
 from aquamend_lab.benchmarks.suite import RecoverySuite
-from aquamend_lab.benchmarks.t4_episodes import (
-    BUDGET_IGNORED,
-    SETTINGS,
-    STARTING_OVER,
-    SWEEP,
-    ablation,
-    evidence_conflict,
-    irreversible,
-    rank_ties,
-    settings,
-    shared_closure,
-    standard,
-    stress,
-    sweep,
-)
-from aquamend_lab.pouring.discrete.simple_recoveries import BeliefReplan, BlindRetry, TmsRevision
+from aquamend_lab.pouring.discrete.cup_table import BeliefReplan, BlindRetry, TmsRevision
 from aquamend_lab.records import KIND, SETTING
 
 BEAM_WIDTH = 4
@@ -116,13 +102,6 @@ ABLATIONS: dict[str, Callable[[], Policy]] = {
 }
 
 
-OWN: dict[str, Callable[[], Policy]] = {
-    "blind-retry": BlindRetry,
-    "belief-replan": BeliefReplan,
-    "tms-revision": TmsRevision,
-}
-"""Policies of the pouring task."""
-
 JOINT = ("aquamend-two-step", "aquamend", "lookahead-2", "power-per-cost", "greedy-repair", "decoupled", "greedy")
 TRADITIONAL = (
     "troubleshooting", "troubleshooting-1", "restart", "blind-retry", "veritrace", "belief-replan", "tms-revision",
@@ -134,11 +113,17 @@ BUDGET_IGNORING = {
 }
 """Rows of policies that do not know the sensing budget and may go over it, beside those that are: as in the paper's
 column of episodes over budget."""
-FACES = {"restart": STARTING_OVER} | dict.fromkeys(BUDGET_IGNORING, BUDGET_IGNORED)
+FACES = {"restart": t4_episodes.STARTING_OVER} | dict.fromkeys(BUDGET_IGNORING, t4_episodes.BUDGET_IGNORED)
 """Starting over is an ending for nobody but who does nothing else: in the paper's tables nobody else ever restarts."""
 
 
-OWN |= {row: partial(FacingAVersion, name, "budget ignored", "#9a9da1") for row, name in BUDGET_IGNORING.items()}
+OWN: dict[str, Callable[[], Policy]] = {
+    "blind-retry": BlindRetry,
+    "belief-replan": BeliefReplan,
+    "tms-revision": TmsRevision,
+    **{row: partial(FacingAVersion, name, "budget ignored", "#9a9da1") for row, name in BUDGET_IGNORING.items()},
+}
+"""Policies of the pouring task."""
 
 SEEDS = 5
 
@@ -165,21 +150,21 @@ T4_SUITES = (
         "t4-v3",
         "4,900 episodes of pouring into the least full of three cups, every action reversible: cups swapped, water "
         "added, a camera gone wrong, or a false alarm; causal and chain graphs.",
-        standard,
+        t4_episodes.standard,
         scenarios=980,
     ),
     _suite(
         "t4-irreversible-v3",
         "1,200 episodes after a pour that cannot be undone: where a correction needs it undone, handing over is left, "
         "while looking again may still show that nothing is wrong.",
-        irreversible,
+        t4_episodes.irreversible,
         scenarios=240,
     ),
     _suite(
         "t4-stress-v3",
         "4,600 episodes under stress, none a false alarm, two thirds with a sensing error: three, five and six cups, "
         "events that break several beliefs at once, undoing that shares work, a tight sensing budget, and all three.",
-        stress,
+        t4_episodes.stress,
         scenarios=920,
         policies=(*POLICIES, *BUDGET_IGNORING),
         groups={"factor": KIND},
@@ -187,20 +172,20 @@ T4_SUITES = (
     *(
         _suite(name, f"400 episodes {description}; kept apart from the averages.", make, scenarios=80)
         for name, description, make in (
-            ("t4-ties-v3", "with two cups 4 g apart, a hard rank tie", rank_ties),
+            ("t4-ties-v3", "with two cups 4 g apart, a hard rank tie", t4_episodes.rank_ties),
             (
                 "t4-conflict-v3",
                 "in which a scale hides added water or shows some that is not there, which no hypothesis knows",
-                evidence_conflict,
+                t4_episodes.evidence_conflict,
             ),
-            ("t4-closure-v3", "in which undoing anything takes the same dear work", shared_closure),
+            ("t4-closure-v3", "in which undoing anything takes the same dear work", t4_episodes.shared_closure),
         )
     ),
     _suite(
         "t4-ablation-v3",
         "The paper's earlier AquaMend, which goes in two steps, with one part taken away or exchanged, on "
         "6,100 episodes like those of t4-v3 and t4-irreversible-v3 (4,900 to 1,200).",
-        ablation,
+        t4_episodes.ablation,
         scenarios=1220,
         policies=("aquamend-two-step", "aquamend", "no-reprobe", "veritrace", *ABLATIONS),
         own=OWN | ABLATIONS,
@@ -208,8 +193,8 @@ T4_SUITES = (
     _suite(
         "t4-settings-v3",
         "The same 610 episodes on fine and chain graphs, with noisy probes and with other stakes.",
-        settings,
-        scenarios=122 * len(SETTINGS),
+        t4_episodes.settings,
+        scenarios=122 * len(t4_episodes.SETTINGS),
         groups={"setting": SETTING},
         policies=("oracle", "aquamend-two-step", "aquamend"),
     ),
@@ -217,18 +202,12 @@ T4_SUITES = (
         "t4-sweep-v3",
         "100 episodes each with 3 to 8 cups, quieter and louder probes, better and worse alarms, and a prior that is "
         "wrong about the world; the same ones where noise or prior vary.",
-        sweep,
-        scenarios=20 * len(SWEEP),
+        t4_episodes.sweep,
+        scenarios=20 * len(t4_episodes.SWEEP),
         groups={"setting": SETTING},
         policies=(
-            "oracle",
-            "aquamend-two-step",
-            "aquamend",
-            "troubleshooting",
-            "greedy-repair",
-            "decoupled",
-            "greedy",
+            "oracle", "aquamend-two-step", "aquamend", "troubleshooting", "greedy-repair", "decoupled", "greedy",
             "no-reprobe",
         ),
     ),
-)
+)  # fmt: skip

@@ -128,7 +128,7 @@ def _print_suites(console: Console) -> None:
 
 def _print_done(console: Console, run: Run) -> None:
     failures = sum(record.get("error") is not None for record in run.records)
-    from aquamend_lab.analysis.merging import narrowed
+    from aquamend_lab.analysis.table import narrowed
 
     console.print(f"{len(run.records):,} record{'s' if len(run.records) != 1 else ''} in {run.folder}", soft_wrap=True)
     if left_out := narrowed(run):

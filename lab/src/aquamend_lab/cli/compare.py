@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import Refusals, print_json, print_text
 from aquamend.errors import AquaMendError, UnknownName
-
-if TYPE_CHECKING:
-    from aquamend_lab.analysis.comparison import Comparison, Side
+from aquamend_lab.analysis.comparison import Comparison, Side, adjusted, side
+from aquamend_lab.analysis.comparison import compare as compared
+from aquamend_lab.analysis.comparison_text import as_data, print_comparisons
+from aquamend_lab.analysis.metrics import COMPARABLE
+from aquamend_lab.analysis.table import require_same_scenarios, table_of
+from aquamend_lab.records import load_run
 
 RUNS = Path("runs")
 """Where runs are looked for when none is named."""
@@ -80,8 +83,6 @@ def compare(
 
 def _column(metric: str) -> str:
     """Return the column that an option names, in words joined by hyphens."""
-    from aquamend_lab.analysis.metrics import COMPARABLE
-
     names = {name.replace("_", "-"): name for name in COMPARABLE}
     if metric not in names:
         raise UnknownName("metric", metric, names)
@@ -89,10 +90,6 @@ def _column(metric: str) -> str:
 
 
 def _sides(first: str, second: str, *, run: str | None, policy: str | None) -> list[tuple[Side, Side]]:
-    from aquamend_lab.analysis.comparison import side
-    from aquamend_lab.analysis.table import table_of
-    from aquamend_lab.records import load_run
-
     chosen = [_of_a_run(name) for name in (first, second)]
     if any(chosen):
         return _chosen(chosen, (first, second), run=run, policy=policy)
@@ -127,10 +124,6 @@ def _chosen(
     chosen: list[tuple[str, str] | None], names: tuple[str, str], *, run: str | None, policy: str | None
 ) -> list[tuple[Side, Side]]:
     """Return one policy of each of two runs, which may be the same."""
-    from aquamend_lab.analysis.comparison import side
-    from aquamend_lab.analysis.table import table_of
-    from aquamend_lab.records import load_run
-
     for option, wanted in (("--run", run), ("--policy", policy)):
         if wanted is not None:
             raise _Unclear(f"{option} {wanted} is said already by RUN:POLICY; leave it out")
@@ -158,11 +151,6 @@ def _only_run() -> Path:
 
 def _common(first: str, second: str, policy: str | None) -> list[tuple[Side, Side]]:
     """Return the policies that two runs share, each with the other run's."""
-    from aquamend_lab.analysis.comparison import side
-    from aquamend_lab.analysis.merging import require_same_scenarios
-    from aquamend_lab.analysis.table import table_of
-    from aquamend_lab.records import load_run
-
     ours, theirs = table_of(load_run(first)), table_of(load_run(second))
     require_same_scenarios(ours.run, theirs.run)
     shared = [name for name in ours.policies if name in theirs.policies]
@@ -175,9 +163,6 @@ def _common(first: str, second: str, policy: str | None) -> list[tuple[Side, Sid
 
 
 def _compared(sides: list[tuple[Side, Side]], metric: str, *, drivers: int) -> list[list[Comparison]]:
-    from aquamend_lab.analysis.comparison import adjusted
-    from aquamend_lab.analysis.comparison import compare as compared
-
     found = [compared(first, second, metric=metric, drivers=drivers) for first, second in sides]
     if not any(one.pairs for several in found for one in several):
         raise _Unclear(_nothing(sides, metric))
@@ -195,8 +180,6 @@ def _nothing(sides: list[tuple[Side, Side]], metric: str) -> str:
 
 
 def _print(found: list[list[Comparison]], *, as_json: bool) -> None:
-    from aquamend_lab.analysis.comparison_text import as_data, print_comparisons
-
     family = sum(map(len, found))
     for several in found:
         if as_json:

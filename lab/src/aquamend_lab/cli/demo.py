@@ -16,8 +16,8 @@ from aquamend.story.in_terminal import StoryPrinter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from aquamend_lab.pouring.demonstration.telling import Shown
     from aquamend_lab.pouring.mujoco.episode import Episode
+    from aquamend_lab.pouring.telling import Shown
 
 PAGE, REPLAY, RECORDING, JOURNAL = "index.html", "replay.html", "recording.aqr", "sessions.journal"
 SIDES = ("first", "second")
@@ -83,7 +83,7 @@ def demo(
 
 def _tell(scene: str, names: list[str], stage: str, seed: int) -> list[Shown]:
     from aquamend.policies import policy_named
-    from aquamend_lab.pouring.demonstration.telling import begin, go_on
+    from aquamend_lab.pouring.telling import begin, go_on
 
     deciders, episode = [policy_named(name) for name in names], _episode(scene, stage, seed)
     printer, title = StoryPrinter(), f"The pouring robot: {scene}"
@@ -104,7 +104,7 @@ def _tell(scene: str, names: list[str], stage: str, seed: int) -> list[Shown]:
 def _episode(scene: str, stage: str, seed: int) -> Episode:
     """Return a scene by name, or one of a suite's: ``pouring-v3:20``."""
     from aquamend_lab.benchmarks.pouring_suites import episode_of
-    from aquamend_lab.pouring.demonstration.phrases import demo_episode
+    from aquamend_lab.pouring.phrases import demo_episode
 
     suite, colon, number = scene.partition(":")
     if not colon:
@@ -116,7 +116,7 @@ def _episode(scene: str, stage: str, seed: int) -> Episode:
 
 def _write(shown: list[Shown], out: Path) -> None:
     from aquamend.files.atomic import write_atomically
-    from aquamend_lab.pouring.replay.recording import save_recording
+    from aquamend_lab.pouring.recording import save_recording
 
     try:
         for file, content in _files(shown).items():
@@ -136,7 +136,7 @@ def _keep_sessions(shown: list[Shown], out: Path) -> None:
     from aquamend.files.atomic import write_atomically
     from aquamend.recovery import Journal
     from aquamend.studio.start import replay_file
-    from aquamend_lab.pouring.replay.replay_page import replay_html
+    from aquamend_lab.pouring.recording import replay_html
 
     with Journal(out / JOURNAL) as journal:
         names = [_session_name(shown, place) for place in range(len(shown))]
@@ -160,7 +160,7 @@ def _session_name(shown: list[Shown], place: int) -> str:
 def _files(shown: list[Shown]) -> Mapping[str, str]:
     """Return the pages by their names: one story and its replay, or two of them with a page that compares them."""
     from aquamend.story.page import comparison_html, story_html
-    from aquamend_lab.pouring.replay.replay_page import replay_html
+    from aquamend_lab.pouring.recording import replay_html
 
     replay = replay_html([(each.recording, each.story) for each in shown], page=PAGE)
     if len(shown) == 1:

@@ -59,9 +59,9 @@ def fit(
 
 
 def _fit_pouring(out: Path, records: Path, runs: int | None, jobs: int) -> Fitted:
-    from aquamend_lab.pouring.calibration.calibration_run import RUNS, campaign
-    from aquamend_lab.pouring.calibration.robot_fit import fit as fit_records
+    from aquamend_lab.pouring.calibration_run import RUNS, campaign
     from aquamend_lab.pouring.model.fitted import save_fitted
+    from aquamend_lab.pouring.robot_fit import fit as fit_records
 
     try:
         with progress_bar("calibrating") as progress:

@@ -25,8 +25,7 @@ def replay(recording: RecordingFile, *, out: Out = None) -> None:
     A recording holds poses alone. The page that `aquamend demo` writes has the decisions beside them as well.
     """
     from aquamend.files.atomic import write_atomically
-    from aquamend_lab.pouring.replay.recording import load_recording
-    from aquamend_lab.pouring.replay.replay_page import replay_html, without_story
+    from aquamend_lab.pouring.recording import load_recording, replay_html, without_story
 
     refusals, page = Refusals(), out or recording.with_suffix(".html")
     try:

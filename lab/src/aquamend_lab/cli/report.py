@@ -14,13 +14,14 @@ from aquamend.cli.options import AsJson
 from aquamend.cli.output import Refusals, print_json, print_text
 from aquamend.errors import AquaMendError
 from aquamend.text import FAINT, Heading, grid_of, shown
-from aquamend_lab.analysis.drawing import described_by, styles_in
-from aquamend_lab.analysis.report.document import Column, Table
-from aquamend_lab.records import RunFolder, with_stories
+from aquamend_lab.analysis.charts import described_by, styles_in
+from aquamend_lab.analysis.metrics import as_data, summarise, summarise_together
+from aquamend_lab.analysis.report.document import Table
+from aquamend_lab.analysis.table import merged, table_of
+from aquamend_lab.records import Run, RunFolder, load_run, with_stories
 
 if TYPE_CHECKING:
-    from aquamend_lab.analysis.report.suite_section import Analysed
-    from aquamend_lab.records import Run
+    from aquamend_lab.analysis.report.build import Analysed
 
 
 def report(
@@ -53,8 +54,6 @@ def report(
     report.md says the same; figures/ has the drawings as SVG and PNG. With --json, a line for each policy and group is
     printed and nothing written; group is null over all groups, where they are kinds of scenarios.
     """
-    from aquamend_lab.analysis.merging import merged
-
     refusals = Refusals()
     runs = _loaded(folders, refusals)
     refusals.exit()
@@ -81,8 +80,6 @@ def report(
 
 
 def _loaded(folders: list[str], refusals: Refusals) -> list[Run]:
-    from aquamend_lab.records import load_run
-
     runs, places = [], {os.path.abspath(folder): folder for folder in folders}  # each run once, however it is written
     for folder in places.values():
         try:
@@ -102,9 +99,6 @@ def _usual_place(runs: list[Run]) -> Path:
 
 
 def _print_summaries(runs: list[Run]) -> None:
-    from aquamend_lab.analysis.metrics import as_data, summarise, summarise_together
-    from aquamend_lab.analysis.table import table_of
-
     lines = []
     for run in runs:  # all of them first: one may be unsound
         table = table_of(run)
@@ -116,7 +110,7 @@ def _print_summaries(runs: list[Run]) -> None:
 
 
 def _print_done(console: Console, found: list[Analysed], written: list[Path]) -> None:
-    from aquamend_lab.analysis.report.provenance import notices
+    from aquamend_lab.analysis.report.build import notices
     from aquamend_lab.analysis.report.tables import compact_table
 
     with described_by(styles_in(one.run.manifest for one in found)):
@@ -137,14 +131,12 @@ def _print_done(console: Console, found: list[Analysed], written: list[Path]) ->
 
 def print_table(table: Table, console: Console) -> None:
     """Print a table: the column that names the rows gives way where it is too wide."""
-    headings = (Heading(_narrow(column), "right" if column.numeric else "left") for column in table.columns)
+    # A title has a word a line, so that numbers and not titles make the width; the paper's stand beside ours.
+    titles = ["\n".join(shown("paper" if column.paper else column.title).split(" ")) for column in table.columns]
+    sided = zip(titles, table.columns, strict=True)
+    headings = (Heading(title, "right" if column.numeric else "left") for title, column in sided)
     rows = [[Text(shown(cell.text), style="bold" if cell.strong else "") for cell in row] for row in table.rows]
     grid = grid_of(*headings, rows=rows, flexible=(table.header,))
     if table.caption:
         console.print(Text(shown(table.caption), style=FAINT))
     console.print(grid)
-
-
-def _narrow(column: Column) -> str:
-    """Return a title a word a line, so that numbers and not titles make the width; the paper's stand beside ours."""
-    return "\n".join(shown("paper" if column.paper else column.title).split(" "))

@@ -30,10 +30,10 @@ _one_at_a_time = threading.Lock()
 def run_pages(folder: Path) -> Callable[[Service], Pages]:
     """Return what makes the pages of a run's folder, for the service; whatever is wrong with it is raised."""
     from aquamend.studio.pages import page_at
-    from aquamend_lab.analysis.drawing import described_by, styles_in
-    from aquamend_lab.analysis.merging import merged
+    from aquamend_lab.analysis.charts import described_by, styles_in
     from aquamend_lab.analysis.report.build import analysed_runs, report_of
     from aquamend_lab.analysis.report.rendering import as_html
+    from aquamend_lab.analysis.table import merged
     from aquamend_lab.records import load_run
 
     runs = merged([load_run(folder)])
@@ -62,8 +62,8 @@ def _watched(suite: str, seed: int, number: int, policy: str) -> tuple[str, str]
     """Return the story and the replay of a policy on a scenario, simulated again from the same seeds."""
     from aquamend.story.page import story_html
     from aquamend_lab.benchmarks.pouring_suites import episode_of
-    from aquamend_lab.pouring.demonstration.telling import begin, go_on
-    from aquamend_lab.pouring.replay.replay_page import replay_html
+    from aquamend_lab.pouring.recording import replay_html
+    from aquamend_lab.pouring.telling import begin, go_on
 
     decider, episode = registered(policy), episode_of(suite, seed, number)
     with _one_at_a_time:

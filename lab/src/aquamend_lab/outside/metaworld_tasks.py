@@ -148,12 +148,6 @@ class TaskUnderway:
         self._env.set_state(positions, speeds)
 
 
-def _following(axis: str, sd: float) -> Gaussian:
-    """Return a sensor that reads a coordinate, give or take."""
-    row: Any = (axis, sd)
-    return Gaussian({"default": row})
-
-
 def problem_of(believed: Floats, hand: Floats) -> Problem:
     """Return what the robot thinks may be the matter, and what it can do: the same numbers as above, and no truth."""
     here = dict(zip(AXES, believed[:2].tolist(), strict=True))
@@ -192,7 +186,8 @@ def problem_of(believed: Floats, hand: Floats) -> Problem:
         Hypothesis("swapped", TROUBLE["swapped"], cause=Cause.EXTERNAL, truth={"x": other}),
     ]
     likelihood = {one.name: RINGS_FALSELY if one.name == "nothing" else RINGS for one in hypotheses}
-    kernels = {f"{kind} {axis}": _following(axis, sd) for kind, (_, sd, _) in kinds.items() for axis in AXES}
+    rows: dict[str, Any] = {f"{kind} {axis}": (axis, sd) for kind, (_, sd, _) in kinds.items() for axis in AXES}
+    kernels = {probe: Gaussian({"default": row}) for probe, row in rows.items()}
     model = joint_model(graph, hypotheses=hypotheses, kernels=kernels, alarm=Alarm(likelihood))
     return Problem(graph, model, restart=AFRESH_S, escalate=PERSON_S, name="metaworld", unit="s")
 

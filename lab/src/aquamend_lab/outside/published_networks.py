@@ -32,11 +32,8 @@ from aquamend.recovery import Ending, Measure, Receipt, Recovery, Verdict, resid
 from aquamend.testing.model_world import ModelWorld
 
 PACKAGE, VERSION = "pgmpy", "1.1.2"
-"""The package whose wheel holds the networks; it is never imported."""
-LICENCES = {
-    "the package pgmpy, whose wheel holds the files": "MIT",
-    "most networks, by way of the bnlearn repository": "Creative Commons Attribution-Share Alike 3.0",
-}
+"""The package whose wheel holds the networks (MIT; most come from the bnlearn repository, CC BY-SA 3.0); it is never
+imported."""
 NETWORKS = {
     "win95pts": "printing under Windows 95 (Microsoft Research)",
     "alarm": "monitoring a patient under anaesthesia (Beinlich et al. 1989)",

@@ -1,7 +1,8 @@
 """The pouring task: its stages, beliefs, probes and actions, when a declared value is wrong, what a restart declares.
 
 Pour into the least full of several cups. Everything that all who carry the task out have to agree on is here, so a
-table of numbers and a simulated robot play the same task; each fills in its own prices.
+table of numbers and a simulated robot play the same task; each fills in its own prices. So is what a monitor may say
+when it raises an alarm: that is public, the robot hears it, and its model of alarms is about it.
 """
 
 from __future__ import annotations
@@ -302,7 +303,9 @@ class PouringTask:
         if self.linear_chain:
             resting = (*map(quantity, self.cups), TARGET, binding(self.declared.target))
             edges += [(name, LIFT, "belief_to_action") for name in resting]
-        graph = RecoveryGraph(beliefs, list(self._actions()), probes, edges, list(self._operations()))
+        parts = [Operation(_own_part(name), self.prices.undo[name]) for name in ACTIONS]
+        operations = [Operation(PARK, self.shared_work), *parts] if self.shared_work else []
+        graph = RecoveryGraph(beliefs, list(self._actions()), probes, edges, operations)
         return graph.linear_chain() if self.linear_chain else graph
 
     def _uses(self, measurement: Measurement) -> int:
@@ -338,14 +341,63 @@ class PouringTask:
                 redo=self.prices.redo.get(name, 0.0),
             )
 
-    def _operations(self) -> Iterator[Operation]:
-        if self.shared_work:
-            yield Operation(PARK, self.shared_work)
-            yield from (Operation(_own_part(name), self.prices.undo[name]) for name in ACTIONS)
-
 
 PARK = "park the pitcher"
 
 
 def _own_part(action: str) -> str:
     return f"own part of {action}"
+
+
+class Signal(StrEnum):
+    """What the monitor watches."""
+
+    POSITION = "position"
+    """Where the camera sees a cup."""
+    LEVEL = "level"
+    """How full it looks."""
+    LOAD = "load"
+    """What the scale under it carries more or less than when it was measured."""
+    SIGHT = "sight"
+    """Whether it is seen at all."""
+    STAMP = "stamp"
+    """How old the camera's frames say they are."""
+    ROUTINE = "routine check"
+    """Nothing of these: a check that comes due."""
+
+
+SIGNED = (Signal.LEVEL, Signal.LOAD)
+"""Those that can be too high or too low."""
+OF_A_CUP = (Signal.POSITION, Signal.LEVEL, Signal.LOAD, Signal.SIGHT)
+"""Those that point at a cup."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the monitor says: the signal furthest beyond what it tolerates."""
+
+    signal: Signal
+    cup: str = ""
+    """The cup that it points at, where it does."""
+    excess: float = 0.0
+    """Deviation from what is declared, with its sign: millimetres, grams or seconds."""
+
+    @property
+    def sign(self) -> str:
+        """Whether there is more or less than declared; nothing where there is no such thing."""
+        return "" if self.signal not in SIGNED else "+" if self.excess >= 0 else "-"
+
+    def __str__(self) -> str:
+        amount = f"{abs(self.excess):.0f}"
+        return {
+            Signal.POSITION: f"{self.cup} seems to stand {amount} mm off",
+            Signal.LEVEL: f"{self.cup} looks {amount} g {'fuller' if self.excess > 0 else 'emptier'} than declared",
+            Signal.LOAD: f"the scale under {self.cup} carries {amount} g {'more' if self.excess > 0 else 'less'}",
+            Signal.SIGHT: f"{self.cup} is out of sight",
+            Signal.STAMP: f"the camera's frames are {abs(self.excess):.1f} s old",
+            Signal.ROUTINE: "routine check: nothing conspicuous",
+        }[self.signal]
+
+
+ROUTINE = Report(Signal.ROUTINE)
+"""The report of a check that found nothing."""

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from aquamend.policies import POLICIES
-from aquamend_lab.analysis.drawing import described_by, styles_in
-from aquamend_lab.analysis.report.suite_section import Analysed, analysed
+from aquamend_lab.analysis.charts import described_by, styles_in
+from aquamend_lab.analysis.report.build import Analysed, analysed
 from aquamend_lab.benchmarks.catalogue import SUITES
 from aquamend_lab.benchmarks.manifest import styles_of
 from aquamend_lab.records import Run
@@ -50,6 +50,7 @@ def make() -> Callable[..., Run]:
     ) -> Run:
         flat = [line | {"suite": suite} for lines in records for line in lines]
         described = {"format": "aquamend-run/1", "suite": suite, "policies": [lines[0]["policy"] for lines in records]}
+        described |= {"scenarios": len({(line["seed"], line["scenario"]) for line in flat}), "seeds": 1}
         return Run(Path(f"/runs/{suite}"), described | manifest, flat, list(annotations), list(timings))
 
     return make

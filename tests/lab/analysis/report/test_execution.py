@@ -6,15 +6,25 @@ import pytest
 from tests.lab.analysis.report.conftest import record
 
 from aquamend.errors import InvalidRun
+from aquamend.learning.estimates import brier
 from aquamend_lab.analysis.metrics import summarise, summarise_together
 from aquamend_lab.analysis.paper import paper_table
+from aquamend_lab.analysis.report.build import analysed, suite_section
 from aquamend_lab.analysis.report.document import Folded, Table
-from aquamend_lab.analysis.report.executions import doubt_curves, doubts, event_qualities, quality_table, setting_table
+from aquamend_lab.analysis.report.executions import (
+    counts_table,
+    divisions,
+    doubt_curves,
+    doubts,
+    event_qualities,
+    quality_table,
+    setting_table,
+    timing_dots,
+    timing_table,
+)
 from aquamend_lab.analysis.report.paired import comparisons, over_all, paired_table, without_parts
 from aquamend_lab.analysis.report.plots import loss_bars, scene_stems
-from aquamend_lab.analysis.report.suite_section import analysed, suite_section
-from aquamend_lab.analysis.report.timing import counts_table, divisions, timing_dots, timing_table
-from aquamend_lab.analysis.statistics import brier, paired_bootstrap, stratified_bootstrap
+from aquamend_lab.analysis.statistics import paired_bootstrap, stratified_bootstrap
 from aquamend_lab.analysis.table import table_of
 from aquamend_lab.records import Run
 
@@ -113,7 +123,7 @@ def test_the_papers_paired_differences_stand_beside_ours(run):
 
 
 def test_probabilities_are_scored_once_a_scene_and_unavailable_without_a_truth(run):
-    found = {(one.when, one.event): one.quality for one in event_qualities(table_of(run))}
+    found = event_qualities(table_of(run))
     assert (found["old", "target"].queries, found["old", "target"].rate) == (8, 1.0)
     assert found["old", "target"].brier == pytest.approx(brier([0.4], [True]))
     assert (found["current", "camera"].queries, found["current", "camera"].unknown) == (0, 8)

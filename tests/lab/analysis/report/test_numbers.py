@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from aquamend_lab.analysis.report.wording import decimal, interval, share, signed
+from aquamend_lab.analysis.report.document import decimal, interval, share, signed
 
 
 @pytest.mark.parametrize(

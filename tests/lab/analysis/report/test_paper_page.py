@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from aquamend_lab.analysis.paper.checks import Agreement, checked_tables
-from aquamend_lab.analysis.paper.printed_tables import PAPER_TABLES
-from aquamend_lab.analysis.report.readme_tables import paper_beside, paper_markdown, with_tables
+from aquamend_lab.analysis.paper import PAPER_TABLES, Agreement, checked_tables
+from aquamend_lab.analysis.report.rendering import paper_beside, paper_markdown, with_tables
 from aquamend_lab.records import load_run
 
 RESULTS = Path(__file__).parents[4] / "results"

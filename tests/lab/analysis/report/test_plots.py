@@ -6,8 +6,7 @@ import pytest
 from tests.lab.analysis.report.conftest import losses
 
 from aquamend.errors import MissingLibrary
-from aquamend_lab.analysis.charts import Dot, Panel, dot_plot
-from aquamend_lab.analysis.drawing import Style, require_matplotlib, style_of
+from aquamend_lab.analysis.charts import Dot, Panel, Style, dot_plot, require_matplotlib, style_of
 from aquamend_lab.analysis.metrics import summarise, summarise_together
 from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.report.paired import comparisons

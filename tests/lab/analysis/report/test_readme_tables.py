@@ -1,6 +1,6 @@
 """The tables that the README embeds."""
 
-from aquamend_lab.analysis.report.readme_tables import BEGIN, END, markdown_tables, with_tables
+from aquamend_lab.analysis.report.rendering import BEGIN, END, markdown_tables, with_tables
 
 
 def test_ours_stand_beside_the_papers(m1):

@@ -10,9 +10,8 @@ import pytest
 from tests.lab.analysis.report.conftest import losses
 
 from aquamend.errors import InvalidRun
-from aquamend_lab.analysis.report.build import analysed_runs, report_of, write_report
+from aquamend_lab.analysis.report.build import analysed_runs, report_of, suite_section, write_report
 from aquamend_lab.analysis.report.rendering import as_html, as_markdown, two_lines
-from aquamend_lab.analysis.report.suite_section import suite_section
 
 HOSTILE = "</script><b>&|*_`[x](y)"
 

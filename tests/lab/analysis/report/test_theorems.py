@@ -3,7 +3,7 @@
 import pytest
 from tests.lab.analysis.report.conftest import losses
 
-from aquamend_lab.analysis.report.theorems import check_table, order_checks, theorem_verdict
+from aquamend_lab.analysis.report.paired import check_table, order_checks, theorem_verdict
 from aquamend_lab.analysis.table import table_of
 
 

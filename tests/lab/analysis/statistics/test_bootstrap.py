@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
+from aquamend_lab.analysis import statistics
 from aquamend_lab.analysis.statistics import (
     Interval,
-    bootstrap,
     paired_bootstrap,
     ratio_bootstrap,
     stratified_bootstrap,
@@ -22,7 +22,7 @@ def test_it_is_the_percentile_interval_of_pcg64_resamples():
 
 def test_pieces_draw_what_the_whole_would(monkeypatch):
     whole = paired_bootstrap(DIFFERENCES), stratified_bootstrap(DIFFERENCES, [i % 3 for i in range(32)])
-    monkeypatch.setattr(bootstrap, "DRAWS_AT_ONCE", 77)
+    monkeypatch.setattr(statistics, "DRAWS_AT_ONCE", 77)
     assert (paired_bootstrap(DIFFERENCES), stratified_bootstrap(DIFFERENCES, [i % 3 for i in range(32)])) == whole
 
 

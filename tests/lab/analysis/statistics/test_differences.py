@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from aquamend_lab.analysis.statistics import difference, rounded
+from aquamend.learning.estimates import difference, rounded
 
 
 def test_two_infinities_are_equal_and_what_is_missing_stays_missing():

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from aquamend_lab.analysis.statistics import SignedRank, signed_rank
-from aquamend_lab.analysis.statistics.paired_tests import doubled_ranks
+from aquamend_lab.analysis.statistics import SignedRank, doubled_ranks, signed_rank
 
 
 def by_all_flips(differences: list[int]) -> float:

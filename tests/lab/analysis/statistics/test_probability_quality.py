@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aquamend_lab.analysis.statistics import brier, expected_calibration_error, probability_quality
+from aquamend.learning.estimates import brier, expected_calibration_error, probability_quality
 
 FORECASTS = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=30)
 

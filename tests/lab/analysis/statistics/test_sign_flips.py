@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aquamend_lab.analysis.statistics import paired_tests
-from aquamend_lab.analysis.statistics.paired_tests import lower_tail, tail_by_recursion, tail_by_transform
+from aquamend_lab.analysis import statistics
+from aquamend_lab.analysis.statistics import lower_tail, tail_by_recursion, tail_by_transform
 
 SHARES = (0.5, 0.47, 0.4, 0.25, 0.1)
 
@@ -44,13 +44,13 @@ def test_a_tail_deep_below_the_smallest_probability_of_a_path_keeps_its_digits()
 def test_large_problems_leave_the_recursion(monkeypatch):
     ranks = np.arange(2, 202, 2)
     plain = lower_tail(ranks, 4000)
-    monkeypatch.setattr(paired_tests, "MOST_UPDATES", 10)
-    monkeypatch.setattr(paired_tests, "tail_by_recursion", None)
+    monkeypatch.setattr(statistics, "MOST_UPDATES", 10)
+    monkeypatch.setattr(statistics, "tail_by_recursion", None)
     assert lower_tail(ranks, 4000) == pytest.approx(plain, rel=1e-12)
 
 
 def test_the_size_of_the_pieces_does_not_show(monkeypatch):
     ranks = np.arange(1, 201)
     whole = tail_by_transform(ranks, 9000)
-    monkeypatch.setattr(paired_tests, "CELLS", 1000)
+    monkeypatch.setattr(statistics, "CELLS", 1000)
     assert tail_by_transform(ranks, 9000) == whole

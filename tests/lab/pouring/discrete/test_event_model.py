@@ -10,7 +10,7 @@ from aquamend.decision import Restart, RollBack
 from aquamend.decision.terminal import best_terminal, best_value, may_be_kept
 from aquamend.recovery import Measure, recovered
 from aquamend_lab.pouring.discrete import Add, Assumptions, CameraFault, Shares, TableWorld
-from aquamend_lab.pouring.discrete.event_model import prior_of
+from aquamend_lab.pouring.discrete.cup_table import prior_of
 from aquamend_lab.pouring.discrete.perturbations import EventFamily
 from aquamend_lab.pouring.task import SAFE_STOP, Stage
 

@@ -12,7 +12,7 @@ from aquamend.policies import VeriTrace
 from aquamend.recovery import recovered
 from aquamend.recovery.acts import acts_of
 from aquamend_lab.pouring.discrete import Add, CameraFault, Nothing, Swap
-from aquamend_lab.pouring.discrete.simple_recoveries import BeliefReplan, BlindRetry, TmsRevision, justifications
+from aquamend_lab.pouring.discrete.cup_table import BeliefReplan, BlindRetry, TmsRevision, justifications
 from aquamend_lab.pouring.task import Stage
 
 from .tables import EVENTS, STEPS, entered, state_of, table

@@ -1,6 +1,6 @@
 """Truth maintenance on networks worked out by hand."""
 
-from aquamend_lab.pouring.discrete.simple_recoveries import Justification, TruthMaintenance
+from aquamend_lab.pouring.discrete.cup_table import Justification, TruthMaintenance
 
 
 def network():

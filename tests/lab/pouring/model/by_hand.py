@@ -14,8 +14,7 @@ from aquamend_lab.pouring.model.configurations import (
     Supposed,
 )
 from aquamend_lab.pouring.model.fitted import KINDS, Duration, Fitted, FittedReadings, Group, cells
-from aquamend_lab.pouring.reports import OF_A_CUP, ROUTINE, SIGNED, Report, Signal
-from aquamend_lab.pouring.task import CupValues, Stage, decided
+from aquamend_lab.pouring.task import OF_A_CUP, ROUTINE, SIGNED, CupValues, Report, Signal, Stage, decided
 
 DECLARED = decided("ABC", (28.0, 18.0, 35.0), (-220.0, 0.0, 220.0))
 """B is the target, A its rival, C the third."""

@@ -15,8 +15,19 @@ from aquamend.policies import policy_named
 from aquamend_lab.pouring.model.alarm_problem import PROBE_S, AtAlarm, Template
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS, CameraState, Happening, Scales
 from aquamend_lab.pouring.model.fitted import uncalibrated
-from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
-from aquamend_lab.pouring.task import FAULTY, IN_PLACE, SAFE_STOP, SOUND, Residuals, Stage, arrangements, decided
+from aquamend_lab.pouring.task import (
+    FAULTY,
+    IN_PLACE,
+    ROUTINE,
+    SAFE_STOP,
+    SOUND,
+    Report,
+    Residuals,
+    Signal,
+    Stage,
+    arrangements,
+    decided,
+)
 
 S = SECONDS
 RESIDUAL = Residuals()

@@ -16,7 +16,7 @@ from aquamend_lab.pouring.model.configurations import (
     Scales,
 )
 from aquamend_lab.pouring.model.fitted import KINDS, affected_by, alarm_likelihood, cell_of, cells, kinds_of
-from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
+from aquamend_lab.pouring.task import ROUTINE, Report, Signal
 
 LEVEL, LOAD, SIGHT = Signal.LEVEL, Signal.LOAD, Signal.SIGHT
 

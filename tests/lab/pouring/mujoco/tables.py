@@ -11,11 +11,9 @@ from tests.lab.pouring.model.by_hand import FITTED
 
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.model.fitted import uncalibrated
-from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, tick_until_done
+from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, grasp, lift, localise, move, tick_until_done
 from aquamend_lab.pouring.mujoco.episode import AtTheAlarm, Episode, until_alarm
-from aquamend_lab.pouring.mujoco.primitives import grasp, lift, localise, move
-from aquamend_lab.pouring.mujoco.scene import Placed, TableScene
-from aquamend_lab.pouring.mujoco.simulation import Simulation
+from aquamend_lab.pouring.mujoco.simulation import Placed, Simulation, TableScene
 from aquamend_lab.pouring.mujoco.skills import pour
 from aquamend_lab.pouring.mujoco.trouble import Trouble
 from aquamend_lab.pouring.task import Stage

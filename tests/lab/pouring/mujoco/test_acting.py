@@ -7,11 +7,10 @@ pytest.importorskip("mujoco")
 from tests.lab.pouring.mujoco.tables import GRAMS, beside, carrying, poured, ready
 
 from aquamend.recovery import Charge, Declare, Finish, Follow, HandOver, Redo, Undo
-from aquamend_lab.pouring.mujoco import acting
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.acting import RobotHands
-from aquamend_lab.pouring.mujoco.body import Body, Tried, failed, tick_until_done
-from aquamend_lab.pouring.mujoco.primitives import localise
+from aquamend_lab.pouring.mujoco import world
+from aquamend_lab.pouring.mujoco.body import Body, Tried, failed, localise, tick_until_done
+from aquamend_lab.pouring.mujoco.world import RobotHands
 from aquamend_lab.pouring.task import RESTART, SAFE_STOP, SOUND
 
 pytestmark = pytest.mark.slow
@@ -50,7 +49,7 @@ def quick(monkeypatch):
         made.append((vessel, dose_g))
         return Tried(True, "poured", dose_g)
 
-    monkeypatch.setattr(acting, "pour", pours)
+    monkeypatch.setattr(world, "pour", pours)
     return made
 
 
@@ -172,7 +171,7 @@ def test_a_pour_that_failed_counts_what_has_come_all_the_same(monkeypatch):
         yield
         return failed("no more water comes", 7.5)
 
-    monkeypatch.setattr(acting, "pour", stops)
+    monkeypatch.setattr(world, "pour", stops)
     found = hands()
     assert not done(found, Finish()).succeeded
     assert found.poured_g == {"B": 7.5}
@@ -187,7 +186,7 @@ def test_undoing_a_pour_pours_back_what_was_read_out_of_the_cup_it_is_in(monkeyp
         made.append((cup, grams, charge))
         return Tried(True, "back", grams - 1.0)
 
-    monkeypatch.setattr(acting, "pour_back", pours_back)
+    monkeypatch.setattr(world, "pour_back", pours_back)
     found = hands(poured, poured_g={"B": 14.6})
     assert done(found, Undo("pour", ("pour",))).succeeded
     assert made == [("B", 14.6, Charge.ROLLBACK)]
@@ -199,7 +198,7 @@ def test_a_pour_back_whose_water_came_back_is_not_made_twice_though_it_failed_la
         yield
         return failed("nothing between the pads", grams)
 
-    monkeypatch.setattr(acting, "pour_back", drops_the_pitcher)
+    monkeypatch.setattr(world, "pour_back", drops_the_pitcher)
     found = hands(poured, poured_g={"B": 14.6})
     assert not done(found, Undo("pour", ("pour",))).succeeded
     assert found.poured_g == {}
@@ -210,7 +209,7 @@ def test_a_pour_back_that_failed_leaves_it_known_that_the_water_is_there(monkeyp
         yield
         return failed("the cup slipped")
 
-    monkeypatch.setattr(acting, "pour_back", slips)
+    monkeypatch.setattr(world, "pour_back", slips)
     found = hands(poured, poured_g={"B": 14.6})
     assert not done(found, Undo("pour", ("pour",))).succeeded
     assert found.poured_g == {"B": 14.6}

@@ -11,11 +11,11 @@ pytest.importorskip("mujoco")
 
 from tests.lab.pouring.mujoco.tables import hand_at, settled
 
-from aquamend_lab.pouring.demonstration.watching import STILL_CAMERA, png, still
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.camera import Camera, capture, cast
-from aquamend_lab.pouring.mujoco.primitives import TRAVEL_Z
-from aquamend_lab.pouring.mujoco.scene import HIDDEN_GROUP, WALL_GROUP, WATER_RGBA
+from aquamend_lab.pouring.mujoco.body import TRAVEL_Z
+from aquamend_lab.pouring.mujoco.sensors import Camera, capture, cast
+from aquamend_lab.pouring.mujoco.simulation import HIDDEN_GROUP, WALL_GROUP, WATER_RGBA
+from aquamend_lab.pouring.watching import STILL_CAMERA, png, still
 
 TABLE = (12, 25, 40, 60)
 BESIDE = Camera(position=(-0.7, -0.7, 0.8), look_at=(-0.6, -0.8, 0.0), vertical_fov_deg=20.0)
@@ -151,7 +151,7 @@ def test_pictures_need_no_gl() -> None:
     program = (
         "import sys\n"
         "from tests.lab.pouring.mujoco.tables import settled\n"
-        "from aquamend_lab.pouring.demonstration.watching import still\n"
+        "from aquamend_lab.pouring.watching import still\n"
         "still(settled(0, 0, 0, 0), 16, 12)\n"
         "print([m for m in sys.modules if m.split('.')[0] in ('OpenGL', 'glfw') or m.startswith('mujoco.gl')])"
     )

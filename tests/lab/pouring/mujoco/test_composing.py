@@ -21,8 +21,7 @@ from tests.lab.pouring.mujoco.tables import (
 
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
-from aquamend_lab.pouring.mujoco.primitives import fingers, grasp, put_down
+from aquamend_lab.pouring.mujoco.body import Body, fingers, grasp, put_down, tick_until_done
 from aquamend_lab.pouring.mujoco.skills import fetch, pour, pour_back, put_back, regrasp, safe_stop
 
 pytestmark = pytest.mark.slow

@@ -5,8 +5,7 @@ pytest.importorskip("mujoco")
 from tests.lab.pouring.mujoco.tables import DOSE_G, GRAMS, beside, perform, poured, ready, settled, water_g
 
 from aquamend.recovery import Charge
-from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
-from aquamend_lab.pouring.mujoco.primitives import move
+from aquamend_lab.pouring.mujoco.body import Body, move, tick_until_done
 from aquamend_lab.pouring.mujoco.sensors import SensorFaults
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 from aquamend_lab.pouring.mujoco.skills import DOSE_SD_G, fetch, pour

@@ -11,13 +11,12 @@ from tests.lab.taking import answer
 
 from aquamend.errors import AquaMendError
 from aquamend.recovery import Charge
-from aquamend_lab.pouring.calibration.calibration_run import CalibrationRecord, configuration_of
-from aquamend_lab.pouring.calibration.robot_fit import error_g, supposed_exactly
+from aquamend_lab.pouring.calibration_run import CalibrationRecord, configuration_of
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS, CameraState
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco import episode as episode_module
-from aquamend_lab.pouring.mujoco import primitives, skills
-from aquamend_lab.pouring.mujoco.body import Body, failed, tick_until_done
+from aquamend_lab.pouring.mujoco import skills
+from aquamend_lab.pouring.mujoco.body import Body, failed, read_scale, tick_until_done
 from aquamend_lab.pouring.mujoco.episode import DOSE_G, TOLERATED, AtTheAlarm, Episode, survey, until_alarm
 from aquamend_lab.pouring.mujoco.judging import wrong_at_alarm
 from aquamend_lab.pouring.mujoco.sensors import SensorFaults
@@ -31,8 +30,20 @@ from aquamend_lab.pouring.mujoco.trouble import (
     SwapCups,
 )
 from aquamend_lab.pouring.mujoco.world import PouringRobot
-from aquamend_lab.pouring.reports import ROUTINE, Signal
-from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, IN_PLACE, LOCALISE, SOUND, Sense, Stage, look, weigh
+from aquamend_lab.pouring.robot_fit import error_g, supposed_exactly
+from aquamend_lab.pouring.task import (
+    CHECK_CAMERA,
+    FAULTY,
+    IN_PLACE,
+    LOCALISE,
+    ROUTINE,
+    SOUND,
+    Sense,
+    Signal,
+    Stage,
+    look,
+    weigh,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -236,8 +247,8 @@ def test_a_scale_that_is_off_is_hidden_and_stays_off(off_g):
     assert wrong_at_alarm(alarm) == ()
     body = alarm.body.branch()
     for _ in range(3):
-        assert tick_until_done(body, primitives.read_scale(body, 0)).value == pytest.approx(15.0 + off_g, abs=2.0)
-        assert tick_until_done(body, primitives.read_scale(body, 1)).value == pytest.approx(5.0, abs=2.0)
+        assert tick_until_done(body, read_scale(body, 0)).value == pytest.approx(15.0 + off_g, abs=2.0)
+        assert tick_until_done(body, read_scale(body, 1)).value == pytest.approx(5.0, abs=2.0)
 
 
 @pytest.mark.parametrize("trouble", [AddWater("A", 9), BiasedCamera("A", -9.0)], ids=["added", "bias"])

@@ -16,9 +16,9 @@ from tests.lab.pouring.mujoco.tables import (
 )
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
-from aquamend_lab.pouring.mujoco.primitives import (
+from aquamend_lab.pouring.mujoco.body import (
     TRAVEL_Z,
+    Body,
     draw_back,
     felt_g,
     fingers,
@@ -27,6 +27,7 @@ from aquamend_lab.pouring.mujoco.primitives import (
     move,
     put_down,
     retreat,
+    tick_until_done,
 )
 from aquamend_lab.pouring.mujoco.sensors import VESSEL_G
 

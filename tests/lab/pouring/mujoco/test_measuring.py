@@ -9,14 +9,16 @@ pytest.importorskip("mujoco")
 
 from tests.lab.pouring.mujoco.tables import GRAMS, carrying, ready, seeded, settled
 
-from aquamend_lab.pouring.mujoco.body import Body, Skill, tick_until_done
-from aquamend_lab.pouring.mujoco.primitives import (
+from aquamend_lab.pouring.mujoco.body import (
     PROBE_S,
     SELF_TEST_ERR,
+    Body,
+    Skill,
     check_camera,
     localise,
     read_level,
     read_scale,
+    tick_until_done,
 )
 from aquamend_lab.pouring.mujoco.sensors import SensorFaults
 from aquamend_lab.pouring.task import FAULTY, SOUND

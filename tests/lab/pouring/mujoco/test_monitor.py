@@ -8,9 +8,8 @@ pytest.importorskip("mujoco")
 
 from tests.lab.pouring.mujoco.tables import LIGHT, at_rest
 
-from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
+from aquamend_lab.pouring.mujoco.body import Body, localise, tick_until_done, wait
 from aquamend_lab.pouring.mujoco.episode import TOLERATED, RobotMonitor, conspicuous
-from aquamend_lab.pouring.mujoco.primitives import localise, wait
 from aquamend_lab.pouring.mujoco.sensors import SensorFaults
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,
@@ -22,7 +21,7 @@ from aquamend_lab.pouring.mujoco.trouble import (
     SwapCups,
     happen,
 )
-from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
+from aquamend_lab.pouring.task import ROUTINE, Report, Signal
 
 LEVEL, LOAD, POSITION, SIGHT, STAMP = Signal.LEVEL, Signal.LOAD, Signal.POSITION, Signal.SIGHT, Signal.STAMP
 HELD = {vessel.name: float(vessel.grams) for vessel in LIGHT.vessels if vessel.name != "pitcher"}

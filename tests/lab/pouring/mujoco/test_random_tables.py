@@ -30,7 +30,7 @@ from aquamend_lab.pouring.mujoco.trouble import (
     draw_scene,
     draw_trouble,
 )
-from aquamend_lab.pouring.reports import OF_A_CUP, Signal
+from aquamend_lab.pouring.task import OF_A_CUP, Signal
 
 SEEDS = range(60)
 

@@ -7,11 +7,10 @@ pytest.importorskip("mujoco")
 
 from tests.lab.pouring.mujoco.tables import beside, carrying, perform, settled
 
-from aquamend_lab.pouring.demonstration.watching import PARKED_M, Recorder
-from aquamend_lab.pouring.mujoco.primitives import move
-from aquamend_lab.pouring.mujoco.scene import WALL_GROUP
-from aquamend_lab.pouring.mujoco.simulation import Simulation
-from aquamend_lab.pouring.replay.recording import InvalidRecording, Recording, from_bytes, to_bytes
+from aquamend_lab.pouring.mujoco.body import move
+from aquamend_lab.pouring.mujoco.simulation import WALL_GROUP, Simulation
+from aquamend_lab.pouring.recording import InvalidRecording, Recording, from_bytes, to_bytes
+from aquamend_lab.pouring.watching import PARKED_M, Recorder
 
 pytestmark = pytest.mark.slow
 

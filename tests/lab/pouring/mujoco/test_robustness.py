@@ -38,7 +38,7 @@ from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
 from aquamend_lab.pouring.mujoco.skills import fetch, put_back
 from aquamend_lab.pouring.mujoco.trouble import draw_scene
-from aquamend_lab.pouring.mujoco.primitives import localise
+from aquamend_lab.pouring.mujoco.body import localise
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 
 def resident_mb():

@@ -13,8 +13,19 @@ pytest.importorskip("mujoco")
 from tests.lab.pouring.mujoco.tables import settled
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.scene import HULL, PAD, PAN, TABLE, WALL, WATER, Placed, TableScene, bead_layers, mjcf
-from aquamend_lab.pouring.mujoco.simulation import Simulation
+from aquamend_lab.pouring.mujoco.simulation import (
+    HULL,
+    PAD,
+    PAN,
+    TABLE,
+    WALL,
+    WATER,
+    Placed,
+    Simulation,
+    TableScene,
+    bead_layers,
+    mjcf,
+)
 
 SMALL = TableScene(
     (Placed("A", 0, 9, (2.0, -3.0)), Placed("B", 1, 4), Placed("C", 2, 0), Placed("pitcher", 3, 12)),

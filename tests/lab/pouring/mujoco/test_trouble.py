@@ -11,8 +11,7 @@ from tests.lab.pouring.mujoco.tables import LIGHT, at_rest, seeded
 
 from aquamend.errors import AquaMendError
 from aquamend.problem.model import Cause
-from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
-from aquamend_lab.pouring.mujoco.primitives import wait
+from aquamend_lab.pouring.mujoco.body import Body, tick_until_done, wait
 from aquamend_lab.pouring.mujoco.sensors import level_g
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,
@@ -24,7 +23,7 @@ from aquamend_lab.pouring.mujoco.trouble import (
     SwapCups,
     happen,
 )
-from aquamend_lab.pouring.reports import Signal
+from aquamend_lab.pouring.task import Signal
 
 HELD = {vessel.name: vessel.grams for vessel in LIGHT.vessels}
 OF_THE_CAMERA = (BiasedCamera("A", -8.0), MixedUpCamera("A", "B"), FrozenCamera())

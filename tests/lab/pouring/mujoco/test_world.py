@@ -35,7 +35,7 @@ from aquamend.recovery import (
     recovered,
     resume,
 )
-from aquamend_lab.pouring.mujoco import acting
+from aquamend_lab.pouring.mujoco import world
 from aquamend_lab.pouring.mujoco.body import Body, Tried, failed
 from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm
 from aquamend_lab.pouring.mujoco.sensors import SensorFaults
@@ -183,7 +183,7 @@ def quick_pour(monkeypatch):
         yield
         return Tried(True, "poured", dose_g)
 
-    monkeypatch.setattr(acting, "pour", pours)
+    monkeypatch.setattr(world, "pour", pours)
 
 
 def test_an_amount_that_was_wrong_is_declared_as_the_value_that_was_chosen(quick_pour):
@@ -228,7 +228,7 @@ def test_a_pour_back_that_fails_leads_to_another_decision_and_nothing_is_poured_
         yield from ()
         return failed("the cup slipped")
 
-    monkeypatch.setattr(acting, "pour_back", refuses)
+    monkeypatch.setattr(world, "pour_back", refuses)
     robot = entered(SWAP, Stage.POURED, scene=SCENE)
     found = judged(robot, RollBack(("target",)), Continue())
     assert [type(step) for step in found.recovery.steps] == [RollBack, Continue]

@@ -1,14 +1,96 @@
-"""What a report consists of, before it is HTML or Markdown: plain text in every field, escaped where it is written."""
+"""What a report consists of, before it is HTML or Markdown, and how policies, endings and numbers read in it.
+
+Every field holds plain text, escaped where it is written.
+"""
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, count
-from typing import Any
+from typing import Any, assert_never
 
-from aquamend_lab.analysis.drawing import Drawing
+from aquamend_lab.analysis.charts import Drawing, style_of
+from aquamend_lab.analysis.metrics import Form
+
+ENDINGS = {
+    "roll_back": "roll back",
+    "continue": "continue",
+    "restart": "restart",
+    "escalate": "escalate",
+    "last_resort": "last resort",
+}
+
+
+def policy_name(policy: str) -> str:
+    """Return a policy's title for people; one that nobody describes is called as it is."""
+    return style_of(policy).title
+
+
+DASH = "–"
+DECIMALS = 3
+
+
+def decimal(value: float | None, *, decimals: int = DECIMALS) -> str:
+    """Return a number with fixed decimals, thousands set apart; unavailable is a dash and infinity is named."""
+    if value is None or math.isnan(value):
+        return DASH
+    if math.isinf(value):
+        return "infinite" if value > 0 else "−infinite"
+    text = f"{value:,.{decimals}f}"
+    if float(text.replace(",", "")) == 0.0:
+        text = text.lstrip("-")
+    return text.replace("-", "−")
+
+
+def signed(value: float | None, *, decimals: int = DECIMALS) -> str:
+    """Return a difference with its sign; a difference that rounds to nothing has none."""
+    text = decimal(value, decimals=decimals)
+    positive = value is not None and value > 0 and text.strip("0.") != ""
+    return f"+{text}" if positive else text
+
+
+def interval(low: float | None, high: float | None, *, decimals: int = DECIMALS) -> str:
+    """Return an interval in brackets; nothing if there is none."""
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return ""
+    return f"[{decimal(low, decimals=decimals)}, {decimal(high, decimals=decimals)}]"
+
+
+def share(value: float | None, *, decimals: int = 1) -> str:
+    """Return a fraction as a percentage; one that lies between 0 and 1 never reads as 0 or 100."""
+    if value is None or not math.isfinite(value):
+        return decimal(value)
+    text, least = decimal(100 * value, decimals=decimals), 10.0**-decimals
+    if 0.0 < value < 1.0 and text == decimal(0.0, decimals=decimals):
+        text = f"<{decimal(least, decimals=decimals)}"
+    elif 0.0 < value < 1.0 and text == decimal(100.0, decimals=decimals):
+        text = f">{decimal(100 - least, decimals=decimals)}"
+    return f"{text} %"
+
+
+def count(value: int) -> str:
+    """Return a count, thousands set apart."""
+    return f"{value:,}"
+
+
+def as_form(value: float | None, form: Form) -> str:
+    """Return a metric's number as it reads."""
+    match form:
+        case "decimal":
+            return decimal(value)
+        case "one decimal":
+            return decimal(value, decimals=1)
+        case "share":
+            return share(value)
+        case "percentage":
+            return share(value, decimals=3)
+        case "count":
+            return DASH if value is None else count(int(value))
+        case _:
+            assert_never(form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +150,14 @@ class Table:
     """Rows that begin a new group, by index."""
 
 
-def text_rows(rows: Iterable[Iterable[str]]) -> tuple[tuple[Cell, ...], ...]:
-    """Return the rows of a table in which nothing is emphasised."""
-    return tuple(tuple(map(Cell, row)) for row in rows)
+def table_of_texts(
+    caption: str, columns: Iterable[Column | str], rows: Iterable[Iterable[Cell | str]], *, words: Collection[str] = (),
+    header: int = 0, breaks: Iterable[int] = (),
+) -> Table:  # fmt: skip
+    """Return a table from plain texts; titles are of columns of numbers, but for those of ``words``."""
+    heads = (head if isinstance(head, Column) else Column(head, numeric=head not in words) for head in columns)
+    cells = (tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row) for row in rows)
+    return Table(caption, tuple(heads), tuple(cells), header, frozenset(breaks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +242,8 @@ def distinct(names: Iterable[str], *, form: str = "{}-{}") -> list[str]:
     """Return names of which no two are alike: one that is there already gets a number."""
     found: list[str] = []
     for name in names:
-        numbered = (form.format(name, number) for number in count(2))
-        found.append(next(each for each in chain([name], numbered) if each not in found))
+        numbered = (form.format(name, number) for number in itertools.count(2))
+        found.append(next(each for each in itertools.chain([name], numbered) if each not in found))
     return found
 
 

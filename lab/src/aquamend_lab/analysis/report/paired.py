@@ -1,9 +1,16 @@
-"""One policy against every other on the same scenarios: a table, and what it says in words."""
+"""One policy against every other on the same scenarios: a table, what it says in words, and what must hold.
+
+What must hold is the order of expected risks, and that realised losses agree with them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+
+from aquamend.learning.estimates import DECIMALS, difference, rounded
 from aquamend_lab.analysis.comparison import (
     Comparison,
     ComparisonVerdict,
@@ -16,8 +23,20 @@ from aquamend_lab.analysis.comparison import (
 from aquamend_lab.analysis.comparison_text import p_text
 from aquamend_lab.analysis.metrics import COMPARABLE
 from aquamend_lab.analysis.paper import PaperPair, PaperTable, family_order, holm_family
-from aquamend_lab.analysis.report.document import Cell, Column, Table
-from aquamend_lab.analysis.report.wording import DASH, count, decimal, interval, policy_name, signed
+from aquamend_lab.analysis.report.document import (
+    DASH,
+    Bullets,
+    Cell,
+    Column,
+    Table,
+    count,
+    decimal,
+    interval,
+    policy_name,
+    signed,
+    table_of_texts,
+)
+from aquamend_lab.analysis.statistics import paired_bootstrap
 from aquamend_lab.analysis.table import CHARGES, RunTable, group_name, knows_the_truth
 
 _BRIEF = {
@@ -107,10 +126,10 @@ def paired_table(found: Sequence[Comparison], paper: PaperTable | None = None) -
     first = policy_name(found[0].first)
     theirs = {} if paper is None or grouped or found[0].metric != "loss" else paper.pairs
     columns = _columns(found, first, grouped=grouped, named=named, theirs=theirs)
-    rows = tuple(tuple(Cell(tell(one)) for _, tell in columns) for one in found)
+    rows = ([tell(one) for _, tell in columns] for one in found)
     unit = found[0].unit if _units(found) == 1 else ""
     places = [(one.group, _family(one)) for one in found]
-    breaks = frozenset(row for row in range(1, len(found)) if places[row] != places[row - 1])
+    breaks = [row for row in range(1, len(found)) if places[row] != places[row - 1]]
     caption = (
         f"{first} minus the other policy in {COMPARABLE[found[0].metric].of_one_in(unit)}, pair by pair: negative "
         f"favours {first}. A win is a scenario with less. “Detectable” is the mean difference that such pairs show "
@@ -119,18 +138,14 @@ def paired_table(found: Sequence[Comparison], paper: PaperTable | None = None) -
         f"{'same family' if named else 'table'}{', group by group' if grouped else ''}, is below 0.05. Without either "
         "word: both."
     )
-    if paper and any(column.paper for column, _ in columns):
+    if paper and theirs and any(isinstance(column, Column) for column, _ in columns):
         caption += f" Columns called “paper’s” are from its {paper.title}."
-    return Table(
-        caption,
-        tuple(column for column, _ in columns),
-        rows,
-        header=grouped + named + (_units(found) > 1),
-        breaks=breaks,
-    )
+    header = grouped + named + (_units(found) > 1)
+    return table_of_texts(caption, [column for column, _ in columns], rows, words=WORDS, header=header, breaks=breaks)
 
 
-ColumnOf = tuple[Column, Callable[[Comparison], str]]
+ColumnOf = tuple[Column | str, Callable[[Comparison], str]]
+WORDS = ("group", "unit", "family", "against")
 
 
 def _units(found: Sequence[Comparison]) -> int:
@@ -144,20 +159,20 @@ def _columns(
     def printed(tell: Callable[[PaperPair], str]) -> Callable[[Comparison], str]:
         return lambda one: tell(theirs[one.policies[1]]) if one.policies[1] in theirs else DASH
 
-    columns: list[ColumnOf] = [(Column("group", numeric=False), lambda one: group_name(one.group))] if grouped else []
-    columns += [(Column("unit", numeric=False), lambda one: one.unit or DASH)] if _units(found) > 1 else []
-    columns += [(Column("family", numeric=False), _family)] if named else []
+    columns: list[ColumnOf] = [("group", lambda one: group_name(one.group))] if grouped else []
+    columns += [("unit", lambda one: one.unit or DASH)] if _units(found) > 1 else []
+    columns += [("family", _family)] if named else []
     columns += [
-        (Column("against", numeric=False), lambda one: policy_name(one.second)),
+        ("against", lambda one: policy_name(one.second)),
         (Column(first, numeric=False), lambda one: verdict_in_brief(verdict_of(one))),
-        (Column("wins"), lambda one: count(one.wins)),
-        (Column("ties"), lambda one: count(one.ties)),
-        (Column("losses"), lambda one: count(one.losses)),
-        (Column("mean difference"), lambda one: signed(one.mean_difference, decimals=4)),
-        (Column("95 % interval"), lambda one: interval(*one.interval, decimals=4) if one.interval else DASH),
-        (Column("detectable"), lambda one: decimal(one.detectable, decimals=4)),
-        (Column("exact p"), lambda one: p_text(one.p_value)),
-        (Column("Holm p"), lambda one: p_text(one.p_holm)),
+        ("wins", lambda one: count(one.wins)),
+        ("ties", lambda one: count(one.ties)),
+        ("losses", lambda one: count(one.losses)),
+        ("mean difference", lambda one: signed(one.mean_difference, decimals=4)),
+        ("95 % interval", lambda one: interval(*one.interval, decimals=4) if one.interval else DASH),
+        ("detectable", lambda one: decimal(one.detectable, decimals=4)),
+        ("exact p", lambda one: p_text(one.p_value)),
+        ("Holm p", lambda one: p_text(one.p_holm)),
     ]
     if any(one.policies[1] in theirs for one in found):
         columns += [
@@ -166,7 +181,7 @@ def _columns(
             (Column("paper’s Holm p", paper=True), printed(lambda pair: p_text(pair.p_holm))),
         ]
     if any(one.unpaired for one in found):
-        columns.append((Column("unpaired"), lambda one: count(one.unpaired)))
+        columns.append(("unpaired", lambda one: count(one.unpaired)))
     return columns
 
 
@@ -205,24 +220,145 @@ def without_parts(table: RunTable, whole: Sequence[Comparison]) -> Table | None:
         return None
     metrics = ["loss", *(f"loss_without_{name}" for name in CHARGES)]
     by_metric = {metric: {one.second: one for one in over_all(comparisons(table, metric=metric))} for metric in metrics}
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[str, ...]] = []
     breaks: list[int] = []
     for rival in (one.second for one in whole):
         breaks.append(len(rows))
         for metric in metrics:
             if one := by_metric[metric].get(rival):
-                rows.append(tuple(map(Cell, (policy_name(rival), COMPARABLE[metric].of_one, *_numbers_of(one)))))
-    columns = (
-        Column("against", numeric=False), Column("in", numeric=False), Column("mean difference"),
-        Column("95 % interval"), Column("detectable"), Column("exact p"),
-    )  # fmt: skip
+                ends = interval(*one.interval) if one.interval else DASH
+                numbers = signed(one.mean_difference), ends, decimal(one.detectable), p_text(one.p_value)
+                rows.append((policy_name(rival), COMPARABLE[metric].of_one, *numbers))
+    if not rows:
+        return None
+    columns = ("against", "in", "mean difference", "95 % interval", "detectable", "exact p")
     caption = (
         f"{policy_name(whole[0].first)} minus the other policy, in the complete loss and in all of it but one part. "
         "“Detectable” is the mean difference that such pairs show four times in five. No p is adjusted here."
     )
-    return Table(caption, columns, tuple(rows), breaks=frozenset(breaks[1:])) if rows else None
+    return table_of_texts(caption, columns, rows, words=("against", "in"), breaks=breaks[1:])
 
 
-def _numbers_of(one: Comparison) -> tuple[str, ...]:
-    ends = interval(*one.interval) if one.interval else DASH
-    return signed(one.mean_difference), ends, decimal(one.detectable), p_text(one.p_value)
+_NO_THEOREMS = (("lookahead-2", "aquamend"), ("lookahead-3", "lookahead-2"), ("certified", "aquamend"))
+
+
+@dataclass(frozen=True, slots=True)
+class OrderCheck:
+    """Whether one policy's expected risk was at most another's, on every scenario where both have one."""
+
+    lower: str
+    upper: str
+    theorem: bool
+    scenarios: int
+    violations: int
+    equal: int
+    largest: float | None
+    """The largest amount by which ``lower`` exceeded ``upper``."""
+    worst: tuple[int, int] | None
+    """Seed and scenario where it did."""
+
+
+def order_checks(table: RunTable) -> list[OrderCheck]:
+    """Return every check that the policies of a run allow: the theorem about ``exact`` first."""
+    honest = [policy for policy in table.policies if not knows_the_truth(policy)]
+    pairs = [("exact", policy, True) for policy in honest if "exact" in honest and policy != "exact"]
+    pairs += [(low, high, False) for low, high in _NO_THEOREMS if low in honest and high in honest]
+    if not pairs:
+        return []
+    risks, gaps = table.column("expected_risk"), difference(table.column("upper"), table.column("lower"))
+    columns = {policy: risks[:, column] for column, policy in enumerate(table.policies)}
+    if "exact" in columns:  # beyond its limits it is the best plan found by a deadline, of which nothing is proved
+        columns["exact"] = np.where(rounded(gaps[:, table.policies.index("exact")]) > 0.0, np.nan, columns["exact"])
+    checks = [_check(table, low, high, columns, theorem=theorem) for low, high, theorem in pairs]
+    return [check for check in checks if check.scenarios]
+
+
+def _check(table: RunTable, lower: str, upper: str, columns: dict[str, np.ndarray], *, theorem: bool) -> OrderCheck:
+    low, high = columns[lower], columns[upper]
+    rows = np.flatnonzero(~np.isnan(low) & ~np.isnan(high))
+    excess = rounded(difference(low[rows], high[rows]))
+    violated = excess > 0.0
+    worst = int(rows[np.argmax(excess)]) if violated.any() else None
+    return OrderCheck(
+        lower,
+        upper,
+        theorem,
+        scenarios=len(rows),
+        violations=int(violated.sum()),
+        equal=int((excess == 0.0).sum()),
+        largest=float(excess.max()) if worst is not None else None,
+        worst=table.scenarios[worst] if worst is not None else None,
+    )
+
+
+def theorem_verdict(checks: list[OrderCheck]) -> Bullets:
+    """Return in words whether the theorem held, and how often what is none failed."""
+    theorem = [check for check in checks if check.theorem]
+    broken = sum(check.violations for check in theorem)
+    items = []
+    if theorem:
+        pairs = sum(check.scenarios for check in theorem)
+        items.append(
+            f"Theorem: no policy that sees the public evidence only has less expected risk than {policy_name('exact')}."
+            + (f" It held in all {count(pairs)} comparisons." if not broken else f" BROKEN {count(broken)} times.")
+        )
+    for check in (check for check in checks if not check.theorem):
+        names = f"{policy_name(check.lower)} ≤ {policy_name(check.upper)}"
+        held = f"It held on all {count(check.scenarios)} scenarios here."
+        failed = (
+            f"It failed on {count(check.violations)} of {count(check.scenarios)} scenarios, "
+            f"by at most {decimal(check.largest, decimals=6)}."
+        )
+        items.append(f"No theorem: {names} in expected risk. {failed if check.violations else held}")
+    return Bullets(tuple(items))
+
+
+def check_table(checks: list[OrderCheck]) -> Table:
+    """Return one row for each check."""
+    names = ("lower policy", "upper policy", "status")
+    rows = (
+        (
+            policy_name(check.lower),
+            policy_name(check.upper),
+            "theorem" if check.theorem else "not a theorem",
+            count(check.scenarios),
+            count(check.equal),
+            Cell(count(check.violations), strong=check.theorem and check.violations > 0),
+            decimal(check.largest, decimals=6),
+            DASH if check.worst is None else f"seed {check.worst[0]}, scenario {check.worst[1]}",
+        )
+        for check in checks
+    )
+    caption = (
+        "A violation is a scenario on which the lower policy has more expected risk than the upper one, "
+        f"compared to {DECIMALS} decimals."
+    )
+    columns = (*names, "scenarios", "equal", "violations", "largest violation", "where")
+    return table_of_texts(caption, columns, rows, words=(*names, "where"))
+
+
+def realised_against_expected(table: RunTable) -> str:
+    """Return by how much realised losses exceed expected risks, and whose 95 % interval leaves zero out.
+
+    Nothing where no policy has both, or all are infinite.
+    """
+    apart = difference(table.column("loss"), table.column("expected_risk"))
+    means, off = [], []
+    for column, policy in enumerate(table.policies):
+        gaps = rounded(apart[~np.isnan(apart[:, column]), column])
+        if not gaps.size or not np.isfinite(gaps).all():
+            continue
+        means.append(float(gaps.mean()))
+        low, high = paired_bootstrap(gaps)
+        if low > 0.0 or high < 0.0:
+            off.append(f"{policy_name(policy)} {signed(means[-1])} {interval(low, high)}")
+    if not means:
+        return ""
+    what = f"Realised loss minus expected risk is {signed(min(means))} to {signed(max(means))} on average"
+    if not off:
+        return f"{what}; the 95 % interval of this difference holds zero for {_all(len(means))}."
+    return f"{what}; its 95 % interval leaves zero out for {count(len(off))} of {_all(len(means))}: {'; '.join(off)}."
+
+
+def _all(number: int) -> str:
+    return "the only policy" if number == 1 else f"all {count(number)} policies"

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from aquamend.arrays import Floats
+from aquamend.learning.estimates import DECIMALS, difference, rounded
 from aquamend_lab.analysis.charts import Bar, Dot, Line, Panel, Stems, bar_plot, curve_plot, dot_plot, scene_plot
 from aquamend_lab.analysis.comparison import Comparison
 from aquamend_lab.analysis.metrics import COMPARABLE, METRICS, Summary
 from aquamend_lab.analysis.paper import PaperTable
-from aquamend_lab.analysis.report.document import Figure
+from aquamend_lab.analysis.report.document import Figure, as_form, decimal, policy_name, share, signed
 from aquamend_lab.analysis.report.tables import acted_out, leading, ordered, share_of
-from aquamend_lab.analysis.report.wording import as_form, decimal, policy_name, share, signed
-from aquamend_lab.analysis.statistics import DECIMALS, difference, rounded
 from aquamend_lab.analysis.table import CHARGES, OURS, RunTable, group_name, knows_the_truth
 
 SMALLEST_GAP = 1e-3

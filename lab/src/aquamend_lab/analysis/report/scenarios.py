@@ -11,10 +11,9 @@ import numpy as np
 from aquamend.arrays import Floats
 from aquamend.codec import json_number
 from aquamend.errors import InvalidRun
+from aquamend.learning.estimates import DECIMALS, difference, rounded
 from aquamend_lab.analysis.metrics import COMPARABLE
-from aquamend_lab.analysis.report.document import Cell, Column, Table
-from aquamend_lab.analysis.report.wording import DASH, ENDINGS, decimal, policy_name, signed
-from aquamend_lab.analysis.statistics import DECIMALS, difference, rounded
+from aquamend_lab.analysis.report.document import DASH, ENDINGS, Cell, Column, Table, decimal, policy_name, signed
 from aquamend_lab.analysis.table import RunTable, group_name, knows_the_truth, steps_of
 from aquamend_lab.records import Run
 
@@ -81,17 +80,14 @@ def most_differing(table: RunTable, pair: Pair) -> Table | None:
         cells = [*([group_name(table.groups[row])] if grouped else [])]
         cells += [decimal(values[row, column]) for column in (pair.left, pair.right)]
         cells += [signed(pair.differences[row])]
-        cells += [_truth_cell(truths.get((seed, number), []))] if with_truths else []
+        true = truths.get((seed, number), [])
+        cells += ["several, all played" if len(true) > 1 else "".join(true) or DASH] if with_truths else []
         scenario = Cell(f"seed {seed}, no. {number}", link=table.run.stories.get((seed, number), ""))
         lines.append((scenario, *map(Cell, cells)))
     which = "The only scenario with a difference" if len(rows) == 1 else f"The {len(rows)} scenarios that differ most"
     link = " A link leads to what happened in it, in words and in 3-D." if any(line[0].link for line in lines) else ""
     caption = f"{which} in {MEASURES[pair.measure]}.{link}"
     return Table(caption, tuple(columns), tuple(lines))
-
-
-def _truth_cell(texts: Sequence[str]) -> str:
-    return "several, all played" if len(texts) > 1 else "".join(texts) or DASH
 
 
 MOST_TRUTHS = 6
@@ -104,22 +100,18 @@ def truth_texts(run: Run) -> dict[tuple[int, int], list[str]]:
     for line in run.annotations:
         place = line["seed"], line["scenario"]
         try:
-            found[place] = _texts(line.get("truths") or [])
+            truths = line.get("truths") or []
+            rest = len(truths) - MOST_TRUTHS
+            found[place] = [*map(_text, truths[:MOST_TRUTHS]), *([f"and {rest} more"] if rest > 0 else [])]
         except (AttributeError, KeyError, TypeError):
             problem = f"the annotation of scenario {place[1]}, seed {place[0]} has the truths {line['truths']!r:.80}"
             raise InvalidRun(run.folder, problem, "run the benchmark again") from None
     return found
 
 
-def _texts(truths: list[dict[str, Any]]) -> list[str]:
-    texts = [_text(truth) for truth in truths[:MOST_TRUTHS]]
-    rest = len(truths) - MOST_TRUTHS
-    return [*texts, f"and {rest} more"] if rest > 0 else texts
-
-
 def _text(truth: dict[str, Any]) -> str:
-    failed = ", ".join(truth.get("failed") or []) or "nothing"
-    parts = [f"{failed} failed" + (f" ({cause})" if (cause := _plain(truth.get("attribution"))) else "")]
+    failed, cause = ", ".join(truth.get("failed") or []) or "nothing", truth.get("attribution")
+    parts = [f"{failed} failed" + (f" ({str(cause).replace('_', ' ')})" if cause else "")]
     rollback, cost = truth.get("rollback") or {}, truth.get("rollback_cost") or {}
     if rollback.get("fine"):
         parts.append(f"minimal rollback {', '.join(rollback['fine'])}{_costing(cost, 'fine')}")
@@ -130,10 +122,6 @@ def _text(truth: dict[str, Any]) -> str:
     if reprobe is not None:
         parts.append(f"minimal re-probe {', '.join(reprobe) or 'none'}")
     return ", ".join(parts)
-
-
-def _plain(cause: object) -> str:
-    return str(cause).replace("_", " ") if cause else ""
 
 
 def _costing(costs: dict[str, Any], view: str) -> str:
@@ -197,7 +185,9 @@ def _entry(table: RunTable, row: int, measures: Values, counts: Values, *, steps
     if any(record.get("ending") in ENDINGS for record in records):
         entry["endings"] = [_ENDINGS.index(e) if (e := r.get("ending")) in ENDINGS else -1 for r in records]
     if steps and any(record.get("steps") or record.get("error") for record in records):
-        entry["steps"] = [_steps(record) for record in records]
+        entry["steps"] = [
+            [*steps_of(record), *([f"failed: {error}"] if (error := record.get("error")) else [])] for record in records
+        ]
     return entry
 
 
@@ -209,11 +199,6 @@ def _with_steps(values: Floats, ours: int) -> set[int]:
     offers = [np.argsort(-size, kind="stable").tolist() for size in sizes]
     found = dict.fromkeys(row for offered in zip(*offers, strict=True) for row in offered)
     return set(list(found)[:MOST_WITH_STEPS])
-
-
-def _steps(record: Mapping[str, Any]) -> list[str]:
-    error = record.get("error")
-    return [*steps_of(record), *([f"failed: {error}"] if error else [])]
 
 
 def _short(values: Floats) -> Sequence[float | str | None]:

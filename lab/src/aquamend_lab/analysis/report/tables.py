@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from aquamend.learning.estimates import DECIMALS
 from aquamend.text import capital, shown
 from aquamend_lab.analysis.metrics import METRICS, Metric, Place, Summary, metrics_in
 from aquamend_lab.analysis.paper import PaperRow, PaperTable
-from aquamend_lab.analysis.report.document import Cell, Column, Table
-from aquamend_lab.analysis.report.wording import DASH, as_form, count, policy_name
-from aquamend_lab.analysis.statistics import DECIMALS, Interval
+from aquamend_lab.analysis.report.document import DASH, Cell, Column, Table, as_form, count, policy_name
 from aquamend_lab.analysis.table import CHARGES, distinct_groups, group_key, group_name, knows_the_truth
 
 MOST_ROWS = 24
@@ -102,7 +101,12 @@ def _pivoted(
     for group in groups:
         places = [by_place.get((policy, group_key(group))) for policy in policies]
         best = _best(places, metric)
-        rows.append(tuple(Cell(_shown(place, metric), number in best) for number, place in enumerate(places)))
+        cells = []
+        for number, place in enumerate(places):
+            value = place[metric.key] if place else None
+            share = share_of(place) if place and value is not None else ""
+            cells.append(Cell(as_form(value, metric.form) + share, number in best))
+        rows.append(tuple(cells))
     return rows
 
 
@@ -147,7 +151,7 @@ def _table(
     """Return a row for each summary and a column for each metric that has numbers, the paper's beside all but some."""
     printed = [paper.row(s.policy, s.group) if paper else None for s in summaries]
     group_keys = list(dict.fromkeys(key for summary in summaries for key in summary.group))
-    subject = "estimator" if any(summary.cell.estimates for summary in summaries) else "policy"
+    subject = "estimator" if any(summary.estimates for summary in summaries) else "policy"
     units = {s.unit for s in summaries}
     unit = next(iter(units)) if len(units) == 1 else ""  # of all; else each group says its own
     own = ["unit"] if len(units) > 1 else []
@@ -164,10 +168,9 @@ def _table(
             continue
         # What the draw of a truth decides is not emphasised where something exact is there.
         metric = replace(METRICS[key], good="") if noisy and key == "mean_loss" else METRICS[key]
-        metric = replace(metric, title=metric.titled(unit))
         beside = [None for _ in printed] if key in alone else printed
         ends = intervals and METRICS[key].good == "low"  # there is room for those of what the table is about
-        for column, cells in _columns(summaries, beside, metric, intervals=ends):
+        for column, cells in _columns(summaries, beside, metric, unit, intervals=ends):
             columns.append(column)
             for row, cell in zip(contents, cells, strict=True):
                 row.append(cell)
@@ -177,7 +180,7 @@ def _table(
 
 
 def _columns(
-    summaries: Sequence[Summary], printed: Sequence[PaperRow | None], metric: Metric, *, intervals: bool
+    summaries: Sequence[Summary], printed: Sequence[PaperRow | None], metric: Metric, unit: str, *, intervals: bool
 ) -> list[tuple[Column, list[Cell]]]:
     values = [summary[metric.key] for summary in summaries]
     theirs = [row.get(metric.key) if row else None for row in printed]
@@ -185,17 +188,14 @@ def _columns(
         return []  # the paper's stand beside ours, never alone
     best = _best_by_group(summaries, metric)
     cells = [Cell(as_form(value, metric.form), row in best) for row, value in enumerate(values)]
-    found = [(Column(metric.title), cells)]
+    found = [(Column(metric.titled(unit)), cells)]
     ends = [summary.interval(metric.key) if intervals else None for summary in summaries]
     if any(ends):
-        found.append((Column("95 % interval"), [Cell(_ends(end, metric)) for end in ends]))
+        texts = [[as_form(end, metric.form) for end in own or ()] for own in ends]
+        found.append((Column("95 % interval"), [Cell(f"[{', '.join(own)}]" if own else DASH) for own in texts]))
     if any(value is not None for value in theirs):
-        found.append((Column(metric.paper, paper=True), [Cell(as_form(value, metric.form)) for value in theirs]))
+        found.append((Column(metric.beside, paper=True), [Cell(as_form(value, metric.form)) for value in theirs]))
     return found
-
-
-def _ends(ends: Interval | None, metric: Metric) -> str:
-    return f"[{as_form(ends[0], metric.form)}, {as_form(ends[1], metric.form)}]" if ends else as_form(None, metric.form)
 
 
 def _best_by_group(summaries: Sequence[Summary], metric: Metric) -> set[int]:
@@ -224,15 +224,9 @@ def _best(places: Sequence[Summary | None], metric: Metric) -> set[int]:
     return tied if len(tied) < len(compared) else set()
 
 
-def _shown(place: Summary | None, metric: Metric) -> str:
-    value = place[metric.key] if place else None
-    return as_form(value, metric.form) + (share_of(place) if place and value is not None else "")
-
-
 def share_of(summary: Summary) -> str:
     """Return in brackets on how many scenarios of its group a policy has numbers; nothing where on all."""
-    cell = summary.cell
-    return f" ({count(len(cell.sound))} of {count(len(cell.rows))})" if summary.missing else ""
+    return f" ({count(len(summary.sound))} of {count(len(summary.rows))})" if summary.missing else ""
 
 
 def _has_paper(table: Table) -> bool:
@@ -240,7 +234,7 @@ def _has_paper(table: Table) -> bool:
 
 
 def _caption(table: Table, summaries: Sequence[Summary], paper: PaperTable | None) -> str:
-    sizes = sorted({len(summary.cell.rows) for summary in summaries})
+    sizes = sorted({len(summary.rows) for summary in summaries})
     over = count(sizes[0]) if len(sizes) == 1 else f"{count(sizes[0])} to {count(sizes[-1])}"
     sentences = [f"Means over {over} scenarios in each row.{_bracketed(summaries)}"]
     if any(cell.strong for row in table.rows for cell in row):

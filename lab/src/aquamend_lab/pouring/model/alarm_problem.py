@@ -1,6 +1,7 @@
 """The public model of an alarm: 72 configurations, what each breaks and shows, and what every way out costs.
 
-Where water was added, a configuration is one hypothesis for each amount that the cup may hold.
+Where water was added, a configuration is one hypothesis for each amount that the cup may hold. Last the five settings
+of the paper's sensitivity study (Q1), which distort the posterior of any alarm.
 """
 
 from __future__ import annotations
@@ -8,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from itertools import product
 
 import numpy as np
 
 from aquamend.belief import Observation
+from aquamend.belief.state import InformationState, normalised
 from aquamend.problem import Plan, Problem
 from aquamend.problem.building import CauseState, RootCause, generated
 from aquamend.problem.graph import Belief, Value
@@ -45,7 +48,6 @@ from aquamend_lab.pouring.model.configurations import (
     share_of_fault,
 )
 from aquamend_lab.pouring.model.fitted import Fitted, alarm_likelihood
-from aquamend_lab.pouring.reports import OF_A_CUP, ROUTINE, Report
 from aquamend_lab.pouring.task import (
     CAMERA,
     CHECK_CAMERA,
@@ -54,9 +56,11 @@ from aquamend_lab.pouring.task import (
     LIFT,
     LOCALISE,
     MOVE,
+    OF_A_CUP,
     PLACE,
     POUR,
     RESTART,
+    ROUTINE,
     SAFE_STOP,
     SCALES,
     SOUND,
@@ -66,6 +70,7 @@ from aquamend_lab.pouring.task import (
     Measurement,
     PouringTask,
     Prices,
+    Report,
     Sense,
     Stage,
     arrangements,
@@ -185,7 +190,10 @@ class AlarmModel:
         task, graph = self.task, self.task.graph()
         hypotheses = self._hypotheses(graph.beliefs)
         names = [h.name for h in hypotheses]
-        alarm = Alarm(dict(zip(names, self._heard(), strict=True)), self.suspects())
+        pair, alarms = self.table.exchanged, self.fitted.alarms
+        heard = {c: alarm_likelihood(self.heard.report, self.order, c, pair, alarms) for c in CONFIGURATIONS}
+        likely = (heard[s.configuration] for s in self.supposed)
+        alarm = Alarm(dict(zip(names, likely, strict=True)), self.suspects())
         again = task.restart_cost + PROBE_S
         restart = np.array([again + self._left_by_restart(s) for s in self.supposed]) if self.restarts else None
         stopped = np.array([task.safe_stop_cost + self.left_by_stopping(graph.beliefs, h) for h in hypotheses])
@@ -272,11 +280,6 @@ class AlarmModel:
             return math.fsum(abs(supposed.holds(role).g - held_g[cup]) for role, cup in enumerate(self.order))
 
         return min((off(s), i) for i, s in enumerate(self.supposed) if s.configuration == configuration)[1]
-
-    def _heard(self) -> list[float]:
-        pair, alarms = self.table.exchanged, self.fitted.alarms
-        found = {c: alarm_likelihood(self.heard.report, self.order, c, pair, alarms) for c in CONFIGURATIONS}
-        return [found[s.configuration] for s in self.supposed]
 
     def _sd_g(self, m: Measurement, supposed: Supposed, role: int) -> float:
         return self.fitted.readings.sd_g(m.sense, disturbed=supposed.disturbed(m.sense, role))
@@ -384,3 +387,34 @@ class Template:
             made = self.model(values).problem()
             self._made[key] = self.heard, made
         return made
+
+
+class PosteriorSetting(StrEnum):
+    """A deliberate distortion of the alarm posterior, to see whether the decision survives it."""
+
+    ORIGINAL = "original"
+    CONCENTRATED = "concentrated"
+    DISPERSED = "dispersed"
+    NEGATIVE_BIAS = "negative"
+    POSITIVE_BIAS = "positive"
+
+
+def distorted(state: InformationState, setting: PosteriorSetting) -> InformationState:
+    """Return the state with its posterior distorted once; later evidence updates it with the ordinary kernels.
+
+    ``p``, ``∝ p²``, ``∝ √p``, ``∝ p·4^∓B(s)``, with ``B(s)`` one where any declaration in force is invalid under ``s``.
+    Hypotheses of probability zero stay at zero, so this cannot test a missing hypothesis.
+    """
+    p = state.posterior
+    match setting:
+        case PosteriorSetting.ORIGINAL:
+            return state
+        case PosteriorSetting.CONCENTRATED:
+            mass = p**2
+        case PosteriorSetting.DISPERSED:
+            mass = np.sqrt(p)
+        case PosteriorSetting.NEGATIVE_BIAS | PosteriorSetting.POSITIVE_BIAS:
+            invalid = state.problem.invalid.max(axis=1, initial=0.0)
+            sign = 1.0 if setting is PosteriorSetting.POSITIVE_BIAS else -1.0
+            mass = p * np.exp(sign * math.log(4.0) * invalid)
+    return replace(state, posterior=normalised(mass), origin=None)

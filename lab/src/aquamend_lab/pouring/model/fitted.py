@@ -29,8 +29,7 @@ from aquamend_lab.pouring.model.configurations import (
     Happening,
     Shifts,
 )
-from aquamend_lab.pouring.reports import OF_A_CUP, SIGNED, Report, Signal
-from aquamend_lab.pouring.task import Sense
+from aquamend_lab.pouring.task import OF_A_CUP, SIGNED, Report, Sense, Signal
 
 SMOOTHING = 0.5
 """Added to every count (Jeffreys), so that no report is impossible for not having been seen."""

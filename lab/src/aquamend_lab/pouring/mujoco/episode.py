@@ -17,14 +17,20 @@ from aquamend.recovery import Charge, Receipt, Tracker
 from aquamend_lab.pouring.model.alarm_problem import AtAlarm, Template
 from aquamend_lab.pouring.model.fitted import Fitted, load_fitted
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, nearest_place, tick_until_done
-from aquamend_lab.pouring.mujoco.primitives import check_camera, localise, move, read_level, wait
-from aquamend_lab.pouring.mujoco.scene import TableScene
+from aquamend_lab.pouring.mujoco.body import (
+    Body,
+    check_camera,
+    localise,
+    move,
+    nearest_place,
+    read_level,
+    tick_until_done,
+    wait,
+)
 from aquamend_lab.pouring.mujoco.sensors import SensorFaults, level_g, positions_m, scale_g
-from aquamend_lab.pouring.mujoco.simulation import Simulation, Watcher
+from aquamend_lab.pouring.mujoco.simulation import Simulation, TableScene, Watcher
 from aquamend_lab.pouring.mujoco.skills import fetch, pour
 from aquamend_lab.pouring.mujoco.trouble import Occlusion, Spike, Trouble, happen
-from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
 from aquamend_lab.pouring.task import (
     CAMERA,
     CHECK_CAMERA,
@@ -33,8 +39,11 @@ from aquamend_lab.pouring.task import (
     LOCALISE,
     MOVE,
     POUR,
+    ROUTINE,
     TARGET,
     CupValues,
+    Report,
+    Signal,
     Stage,
     arrangements,
     binding,
@@ -201,7 +210,8 @@ def until_alarm(
 def _prefix(body: Body, episode: Episode, fitted: Fitted, notice: Notice) -> Generator[None, None, AtTheAlarm]:
     declared = yield from survey(body, Charge.CONTINUATION)
     yield from body.perform("test camera", Charge.CONTINUATION, check_camera(body))
-    template = Template(declared, fitted, heard=AtAlarm(scale_at=_scale_at(body), offset_mm=_offsets_mm(body)))
+    scale_at = {cup: body.has_scale(body.place_of(cup)) for cup in dim.CUPS}
+    template = Template(declared, fitted, heard=AtAlarm(scale_at=scale_at, offset_mm=_offsets_mm(body)))
     tracker = Tracker(template)
     _declare(tracker, declared)
     notice(body, declared)
@@ -280,17 +290,8 @@ def _declare(tracker: Tracker, declared: CupValues) -> None:
 
 def _stage(tracker: Tracker, planned: Stage) -> Stage:
     """Return how far the robot really came; less than planned where a primitive failed."""
-    if set(planned.executed) <= set(tracker.executed):
-        return planned
-    return next(s for s in (Stage.POURED, Stage.BESIDE, Stage.LIFTED, Stage.DECIDED) if _reached(s, tracker))
-
-
-def _reached(stage: Stage, tracker: Tracker) -> bool:
-    return set(stage.executed) <= set(tracker.executed)
-
-
-def _scale_at(body: Body) -> dict[str, bool]:
-    return {cup: body.has_scale(body.place_of(cup)) for cup in dim.CUPS}
+    stages = (planned, Stage.POURED, Stage.BESIDE, Stage.LIFTED, Stage.DECIDED)
+    return next(stage for stage in stages if set(stage.executed) <= set(tracker.executed))
 
 
 def _offsets_mm(body: Body) -> dict[str, float]:

@@ -14,11 +14,15 @@ import numpy as np
 
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import NOTHING_TO_DO, Body, Skill, Tried, failed
-from aquamend_lab.pouring.mujoco.primitives import (
+from aquamend_lab.pouring.mujoco.body import (
     BESIDE_X,
     CAREFUL_M_S,
+    NOTHING_TO_DO,
     TRAVEL_Z,
+    Body,
+    Skill,
+    Tried,
+    failed,
     go,
     grasp,
     holding_lip_at,

@@ -23,9 +23,8 @@ from aquamend.errors import AquaMendError
 from aquamend.problem.model import Cause
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body
-from aquamend_lab.pouring.mujoco.scene import Placed, TableScene, bead_layers
-from aquamend_lab.pouring.mujoco.simulation import Simulation
-from aquamend_lab.pouring.reports import OF_A_CUP, SIGNED, Signal
+from aquamend_lab.pouring.mujoco.simulation import Placed, Simulation, TableScene, bead_layers
+from aquamend_lab.pouring.task import OF_A_CUP, SIGNED, Signal
 
 WAKING_M_S = 1e-4
 """A sleeping body that is moved must be pushed a little, or it would go on sleeping in mid-air."""

@@ -1,1 +1,0 @@
-"""One scene of the pouring robot, run and described while it runs: what the demonstration shows."""
