@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from aquamend import InformationState
-from aquamend.decision.step_words import Wording
+from aquamend.decision.steps import Wording
 from aquamend.policies import AquaMend
 from aquamend.policies.decision_report import alternatives, decision_report
 from aquamend.story.decision_in_terminal import print_decision

@@ -3,8 +3,7 @@ from dataclasses import replace
 import pytest
 
 from aquamend.belief import InformationState, Observation
-from aquamend.decision.step_words import Wording
-from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
+from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Wording
 from aquamend.policies import policy_named
 from aquamend.policies.decision_report import alternatives, decision_report
 from aquamend.problem.model import Discrete

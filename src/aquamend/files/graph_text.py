@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from aquamend.belief import InformationState
-from aquamend.decision.step_words import Wording
-from aquamend.decision.steps import NewDeclaration, Reprobe, Restart, RollBack, Step
+from aquamend.decision.steps import NewDeclaration, Reprobe, Restart, RollBack, Step, Wording
 from aquamend.decision.terminal import best_terminal
 from aquamend.problem.graph import EdgeKind
 from aquamend.text import mermaid_text, percent, shown, value_text

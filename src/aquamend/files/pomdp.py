@@ -25,8 +25,7 @@ from aquamend.decision.branches import planning_cuts, planning_likelihood
 from aquamend.decision.endings import endings_of
 from aquamend.decision.other_endings import LinearEnding
 from aquamend.decision.probe_value import could_answer
-from aquamend.decision.step_words import Wording
-from aquamend.decision.steps import Continue, Decision, Escalate, RollBack, step_kind
+from aquamend.decision.steps import Continue, Decision, Escalate, RollBack, Wording, step_kind
 from aquamend.decision.terminal import listed_endings
 from aquamend.errors import AquaMendError, TooLarge
 from aquamend.problem.model.kernels import Outcomes

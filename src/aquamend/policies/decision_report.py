@@ -20,7 +20,6 @@ from aquamend.decision.detection import Detection, detection
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.probe_value import ProbeValues, best_probe, probe_values
 from aquamend.decision.standings import DeclarationStanding, standings
-from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import (
     Advice,
     Continue,
@@ -29,6 +28,7 @@ from aquamend.decision.steps import (
     Restart,
     RollBack,
     Step,
+    Wording,
     advice,
     but_for_numbers,
 )

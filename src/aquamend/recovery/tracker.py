@@ -20,8 +20,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
 
 from aquamend.belief import InformationState
-from aquamend.decision.step_words import Wording
-from aquamend.decision.steps import Advice, Continue, Step
+from aquamend.decision.steps import Advice, Continue, Step, Wording
 from aquamend.errors import AquaMendError
 from aquamend.files import with_declared
 from aquamend.files.atomic import write_atomically

@@ -17,8 +17,7 @@ from aquamend.codec import LARGEST, Amount, Form, Name, dump, json_number, write
 from aquamend.codec.forms import number
 from aquamend.decision.sensitivity.knobs import knobs_of, turned
 from aquamend.decision.sensitivity.knobs import ticks as found_ticks
-from aquamend.decision.step_words import Wording
-from aquamend.decision.steps import Reprobe, Step, step_to_data
+from aquamend.decision.steps import Reprobe, Step, Wording, step_to_data
 from aquamend.errors import InvalidData, InvalidProblem, UnknownName
 from aquamend.files import parse_problem, read_problem
 from aquamend.files.decision_format import decision_json

@@ -15,8 +15,7 @@ from aquamend.belief import InformationState, surprises
 from aquamend.belief.support import usable
 from aquamend.decision.endings import TIE
 from aquamend.decision.standings import DeclarationStanding, Standing
-from aquamend.decision.step_words import Wording
-from aquamend.decision.steps import Decision, Reprobe, Restart, RollBack
+from aquamend.decision.steps import Decision, Reprobe, Restart, RollBack, Wording
 from aquamend.policies import Evaluation
 from aquamend.policies.decision_report import Alternatives, BeliefLine, DecisionReport, alternatives, answers_to, labels
 from aquamend.policies.evaluation import SampledEvaluation, paired_difference

@@ -16,8 +16,7 @@ import numpy as np
 from aquamend.belief import InformationState
 from aquamend.codec import Loss, write
 from aquamend.decision.sensitivity.knobs import Knob, knobs_of
-from aquamend.decision.step_words import Wording
-from aquamend.decision.steps import Reprobe, RollBack, Step
+from aquamend.decision.steps import Reprobe, RollBack, Step, Wording
 from aquamend.policies.decision_report import DecisionReport, alternatives, answers_to, decision_report, why_illegal
 from aquamend.policies.policy import Description
 from aquamend.policies.registry import POLICIES

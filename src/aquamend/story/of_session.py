@@ -15,8 +15,7 @@ from typing import Any
 
 from aquamend.belief import InformationState, Observation
 from aquamend.codec import json_number
-from aquamend.decision.step_words import Wording
-from aquamend.decision.steps import Continue, Decision, Reprobe, Step, step_from_data, step_to_data
+from aquamend.decision.steps import Continue, Decision, Reprobe, Step, Wording, step_from_data, step_to_data
 from aquamend.decision.terminal import expected_loss, price
 from aquamend.policies.policy import Policy
 from aquamend.recovery import events

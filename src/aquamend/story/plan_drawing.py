@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from aquamend.belief import InformationState
-from aquamend.decision.step_words import Wording
-from aquamend.decision.steps import Reprobe, RollBack
+from aquamend.decision.steps import Reprobe, RollBack, Wording
 from aquamend.policies.plan_tree import PlanNode, PlanTree, TwoPlans
 from aquamend.text import FAINT, HEADING, Heading, column, counted, grid_of, mermaid_text, percent, quantity, shown
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from aquamend.belief import InformationState, rejected
 from aquamend.belief.support import evidence_on
 from aquamend.decision.endings import TIE
-from aquamend.decision.step_words import Wording
-from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, RollBack
+from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, RollBack, Wording
 from aquamend.decision.terminal import declarable, may_be_kept, price
 from aquamend.policies.decision_report import Alternatives, Branch, DecisionReport, answers_to, cost_parts
 from aquamend.problem.building.left_out import LeftOut

@@ -12,8 +12,7 @@ from typing_extensions import TypedDict  # the library reads no other before Pyt
 
 from aquamend.belief import InformationState
 from aquamend.codec import json_number
-from aquamend.decision.step_words import Wording
-from aquamend.decision.steps import step_from_data
+from aquamend.decision.steps import Wording, step_from_data
 from aquamend.errors import AquaMendError, BadArgument, ForeignSession, StaleReply, UnknownName
 from aquamend.files import parse_problem
 from aquamend.policies import Policy
