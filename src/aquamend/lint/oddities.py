@@ -20,10 +20,10 @@ from aquamend.decision.sensitivity import robustness
 from aquamend.decision.terminal import expected_loss, listed_endings
 from aquamend.lint.finding import Finding, Severity, amount
 from aquamend.lint.holes import lacking_support, odd_instruments, pays_together
+from aquamend.planning.bounds import effect_of_left_out
 from aquamend.policies import AquaMend
 from aquamend.problem import Plan
 from aquamend.problem.building.action_checks import leading_to
-from aquamend.problem.building.left_out import effect_of_left_out
 from aquamend.problem.graph import EdgeKind, RecoveryGraph
 from aquamend.text import listed, percent
 

@@ -20,16 +20,12 @@ from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.probe_value import best_probe, clairvoyant_loss, probe_values
 from aquamend.decision.terminal import best_terminal
-from aquamend.planning.bounds import Bounds, quick_bounds
+from aquamend.planning.bounds import Bounds, information_bound, one_by_one_bound, quick_bounds
 from aquamend.planning.exact import solve
 from aquamend.planning.finite_probes import better_informed, discrete_answers, less_informed, reads_numbers
-from aquamend.planning.information import information_bound
-from aquamend.planning.limits import Limits, current_listener
-from aquamend.planning.one_by_one import one_by_one_bound
-from aquamend.planning.parts import Automaton, Portion, automaton, independent_parts
-from aquamend.planning.parts_plan import parts_plan
-from aquamend.planning.searched_plan import SearchedPlan
-from aquamend.planning.work_count import Pace, cells_within
+from aquamend.planning.kept_plan import SearchedPlan
+from aquamend.planning.limits import Limits, Pace, cells_within, current_listener
+from aquamend.planning.parts import Automaton, Portion, automaton, independent_parts, parts_plan
 from aquamend.problem.model.kernels import Outcomes
 
 

@@ -21,11 +21,10 @@ from aquamend.decision.endings import TIE
 from aquamend.decision.probe_value import best_probe, probe_values
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
-from aquamend.planning.bounds import Bounds, quick_bounds
+from aquamend.planning.bounds import Bounds, one_by_one_bound, quick_bounds
 from aquamend.planning.finite_probes import reads_numbers
 from aquamend.planning.kept_plan import WORK, KeptPlan, PlanPlace, WholePlan, orders_meet, planned
 from aquamend.planning.limits import Limits, current_listener
-from aquamend.planning.one_by_one import one_by_one_bound
 from aquamend.planning.search import OneStep, answers_weighed, search
 from aquamend.policies.myopic import AquaMend
 from aquamend.policies.policy import Description

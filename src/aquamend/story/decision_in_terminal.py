@@ -17,12 +17,12 @@ from aquamend.decision.endings import TIE
 from aquamend.decision.standings import DeclarationStanding, Standing
 from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import Decision, Reprobe, Restart, RollBack
+from aquamend.planning.bounds import effect_of_left_out
 from aquamend.policies import Evaluation
 from aquamend.policies.alternatives import Alternatives, alternatives, answers_to
 from aquamend.policies.decision_report import BeliefLine, DecisionReport, labels
 from aquamend.policies.sampling import SampledEvaluation, paired_difference
 from aquamend.problem import Problem
-from aquamend.problem.building.left_out import effect_of_left_out
 from aquamend.problem.model.hypotheses import Cause
 from aquamend.problem.model.joint_model import UNNAMED
 from aquamend.story.reasons import certificate, flips, left_out_text, reasons, unavailable

@@ -13,9 +13,9 @@ from aquamend.decision.endings import TIE
 from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, RollBack, Step
 from aquamend.decision.terminal import declarable, may_be_kept, price
+from aquamend.planning.bounds import LeftOut
 from aquamend.policies.alternatives import Alternatives, Branch, answers_to, cost_parts
 from aquamend.policies.decision_report import DecisionReport
-from aquamend.problem.building.left_out import LeftOut
 from aquamend.problem.graph import RecoveryGraph
 from aquamend.text import listed, percent, percents_apart, quantity, shown
 
