@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 
 class AquaMendError(Exception):
@@ -47,6 +48,52 @@ class Fault:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.problem}; {self.advice}"
+
+
+def not_a(
+    kind: str, where: str, name: str, valid: Collection[str], *, remedy: str = "rename or remove it", add: str = ""
+) -> Fault:
+    """Return the fault of a name that is no belief, no probe, …, whatever ``kind`` says it should be.
+
+    With ``add``, the remedy is to do that, or to use a valid name.
+    """
+    section = "hypotheses" if kind == "hypothesis" else f"{kind}s"
+    remedy = f"{add}, or use one of {first_of(valid)}" if add else remedy
+    return Fault(where, f"{name!r} is not {with_article(kind)}", remedy, name, valid, (section,))
+
+
+def unknown_among(
+    kind: str, where: str, names: Iterable[str], valid: Collection[str], *, add: str = ""
+) -> Iterator[Fault]:
+    """Yield that fault for every unknown name in the list at a place."""
+    for j, name in enumerate(names):
+        if name not in valid:
+            yield not_a(kind, f"{where}[{j}]", name, valid, add=add)
+
+
+def probability_faults(numbers: Iterable[tuple[str, float]]) -> Iterator[Fault]:
+    """Yield which of these numbers, each with its place, are no probabilities."""
+    for where, p in numbers:
+        if not 0.0 <= p <= 1.0:
+            yield Fault(where, f"{p!r} is not a probability", "give a number from 0 to 1")
+
+
+def cost_faults(numbers: Iterable[tuple[str, float | None]], *, what: str = "a cost") -> Iterator[Fault]:
+    """Yield which of these numbers, each with its place, are no costs; infinity is one, and None is nothing said."""
+    for where, value in numbers:
+        if value is not None and not value >= 0.0:  # neither is nan
+            yield Fault(where, f"{value!r} is not {what}", "give a number of at least 0, or inf")
+
+
+def with_article(noun: str) -> str:
+    """Return a noun with its article."""
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+
+
+def first_of(names: Iterable[str]) -> str:
+    """Return the first few names in their own order: cheap even where thousands are wrong."""
+    shown = list(islice(names, 9))
+    return ", ".join(repr(n) for n in shown[:8]) + (", …" if len(shown) > 8 else "") if shown else "(none given)"
 
 
 class InvalidProblem(AquaMendError, ValueError):
@@ -175,12 +222,16 @@ class TooManyScenarios(AquaMendError, ValueError):
     """More scenarios are asked for than a suite has."""
 
 
-class InvalidRun(AquaMendError):
-    """A benchmark's folder that cannot be read, or not be continued: which file, what is wrong, what to do."""
+class BadFile(AquaMendError):
+    """A file or folder that cannot be read, or not be written: which one, what is wrong, what to do."""
 
     def __init__(self, path: object, problem: str, remedy: str) -> None:
         self.path, self.problem, self.remedy = path, problem, remedy
         super().__init__(f"{path}: {problem}; {remedy}")
+
+
+class InvalidRun(BadFile):
+    """A benchmark's folder that cannot be read, or not be continued: which file, what is wrong, what to do."""
 
 
 class InvalidData(AquaMendError, ValueError):
@@ -191,12 +242,8 @@ class InvalidData(AquaMendError, ValueError):
         super().__init__(f"{where}: {problem}")
 
 
-class BadJournal(AquaMendError):
+class BadJournal(BadFile):
     """A journal that cannot be read, or not be written: which file, what is wrong, what to do."""
-
-    def __init__(self, path: object, problem: str, remedy: str) -> None:
-        self.path, self.problem, self.remedy = path, problem, remedy
-        super().__init__(f"{path}: {problem}; {remedy}")
 
 
 class MissingLibrary(AquaMendError):

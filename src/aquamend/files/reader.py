@@ -14,10 +14,9 @@ from aquamend.codec.plain_text import data_of, text_at
 from aquamend.errors import Fault, InvalidProblem
 from aquamend.files.draft import Draft
 from aquamend.files.format import ProblemFile, sections
-from aquamend.problem import Problem
+from aquamend.problem import Ages, Problem
 from aquamend.problem.building.rules import Vocabulary
 from aquamend.problem.model import Hypothesis
-from aquamend.problem.model.ages import Ages
 
 MOST_BYTES = 4 * 1024 * 1024
 """Texts larger than this are not read a second time."""

@@ -23,8 +23,8 @@ from aquamend.learning.past_alarms import LARGEST, MISSING, Reading
 from aquamend.learning.readings import DIGITS, Law, learned_readings, parts_of
 from aquamend.learning.units import mixed_units
 from aquamend.problem import Problem
-from aquamend.problem.building.independent_causes import LEAK
-from aquamend.problem.building.truth_following import FollowedTruth, belief_followed
+from aquamend.problem.building.rule_tables import FollowedTruth, belief_followed
+from aquamend.problem.building.rules import LEAK
 from aquamend.problem.graph import Value
 from aquamend.problem.model.kernels import Outcomes
 from aquamend.text import counted, named, shown

@@ -25,8 +25,7 @@ from aquamend.learning.probability_scores import (
     probability_quality,
 )
 from aquamend.learning.readings import Law
-from aquamend.problem import Problem
-from aquamend.problem.model.ages import Ages
+from aquamend.problem import Ages, Problem
 from aquamend.problem.model.kernels import Readings
 from aquamend.text import named, shown
 

@@ -34,7 +34,7 @@ from aquamend.learning.learning_run import InOrder, Work
 from aquamend.learning.past_alarms import LARGEST, MISSING, Faults, InvalidRecords, Record
 from aquamend.learning.probability_scores import brier, expected_calibration_error
 from aquamend.problem import Problem
-from aquamend.problem.building.independent_causes import LEAK
+from aquamend.problem.building.rules import LEAK
 
 MOST_THRESHOLDS = 40
 FEWEST = 8

@@ -23,7 +23,7 @@ from aquamend.lint.holes import lacking_support, odd_instruments, pays_together
 from aquamend.planning.bounds import effect_of_left_out
 from aquamend.policies import AquaMend
 from aquamend.problem import Plan
-from aquamend.problem.building.action_checks import leading_to
+from aquamend.problem.building.compensations import leading_to
 from aquamend.problem.graph import EdgeKind, RecoveryGraph
 from aquamend.text import listed, percent
 

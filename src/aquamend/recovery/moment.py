@@ -22,10 +22,9 @@ from dataclasses import dataclass, field, replace
 
 from aquamend.errors import AquaMendError, Fault, UnknownValue
 from aquamend.files import with_declared
-from aquamend.problem import Plan, Problem
+from aquamend.problem import Ages, Plan, Problem
 from aquamend.problem.graph import Action, Belief, Edge, RecoveryGraph, Value
 from aquamend.problem.model import Declaration, Hypothesis
-from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.spreads import differs
 from aquamend.recovery.situation import still_executed
 

@@ -187,30 +187,10 @@ class _Table:
 
     def __post_init__(self) -> None:
         n = len(self.rows)
-        self.failed = {name: np.zeros(n, dtype=bool) for name in self.known}
-        self.truth: dict[str, NDArray[np.object_]] = {}
-        for name, belief in self.known.items():
-            if belief.declared is not None:
-                self.truth[name] = np.full(n, belief.declared, dtype=object)
-        if isinstance(self.rows, Hypotheses):
-            self._take_columns(self.rows)
-            return
-        for s, row in enumerate(self.rows):  # only what differs from what is declared
-            for name in row.failed:
-                if name in self.failed:
-                    self.failed[name][s] = True
-            for name in (*row.truth, *row.failed):
-                if name in self.truth:
-                    self.truth[name][s] = row.true_of(self.known[name])
-
-    def _take_columns(self, rows: Hypotheses) -> None:
-        for name, column in rows.truth.items():
-            said = column != None  # noqa: E711  # entry by entry
-            self.truth[name][said] = column[said]
-        for name, failed in rows.failed.items():
-            self.failed[name] = failed
-            if name in self.truth:
-                self.truth[name][failed] = UNKNOWN
+        columns = Hypotheses.of(self.rows)
+        self.failed = {name: columns.failed.get(name, np.zeros(n, dtype=bool)) for name in self.known}
+        declared = {name: belief.declared for name, belief in self.known.items() if belief.declared is not None}
+        self.truth = columns.true_values(declared, exactly=True)
 
     def apply(self, effect: Effect, holds: Bools) -> None:
         """Make an effect so where its condition holds."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,8 +14,17 @@ import numpy as np
 from aquamend.arrays import Floats
 from aquamend.caching import KeepsResults
 from aquamend.errors import InvalidProblem, UnknownName
-from aquamend.problem.graph.graph_faults import graph_faults, parsed_edges
-from aquamend.problem.graph.nodes import Action, Belief, Edge, EdgeKind, Operation, Probe
+from aquamend.problem.graph.nodes import (
+    Action,
+    Belief,
+    Edge,
+    EdgeKind,
+    Operation,
+    Probe,
+    graph_faults,
+    in_topological_order,
+    parsed_edges,
+)
 
 MOST_BITS = 1 << 27
 """Bits that may be kept of what is reachable from where: sixteen megabytes."""
@@ -80,22 +88,7 @@ class RecoveryGraph(KeepsResults):
     @cached_property
     def topological_order(self) -> tuple[str, ...]:
         """All nodes, each after its predecessors; equal claims in the order given."""
-        waiting = dict.fromkeys(self.successors, 0)
-        for targets in self.successors.values():
-            for target in targets:
-                waiting[target] += 1
-        rank = {name: i for i, name in enumerate(waiting)}
-        ready = [rank[name] for name, count in waiting.items() if count == 0]
-        heapq.heapify(ready)
-        names, order = list(waiting), []
-        while ready:
-            name = names[heapq.heappop(ready)]
-            order.append(name)
-            for target in self.successors[name]:
-                waiting[target] -= 1
-                if waiting[target] == 0:
-                    heapq.heappush(ready, rank[target])
-        return tuple(order)
+        return tuple(in_topological_order(self.successors))
 
     @cached_property
     def _reach(self) -> dict[str, int] | None:
@@ -148,7 +141,7 @@ class RecoveryGraph(KeepsResults):
         """Position in ``executed`` of every executed action, by name."""
         return {action.name: i for i, action in enumerate(self.executed)}
 
-    def _leading_to(self, actions: Iterable[str]) -> frozenset[str]:
+    def leading_to_any(self, actions: Iterable[str]) -> frozenset[str]:
         """Return all nodes from which one of these actions can be reached, themselves included."""
         found = set(actions)
         for name in reversed(self.topological_order):
@@ -159,7 +152,7 @@ class RecoveryGraph(KeepsResults):
     @cached_property
     def leading_to_executed(self) -> frozenset[str]:
         """All nodes from which an executed action can be reached, executed actions included."""
-        return self._leading_to(self.executed_index)
+        return self.leading_to_any(self.executed_index)
 
     @cached_property
     def uncorrectable(self) -> frozenset[str]:
@@ -169,7 +162,7 @@ class RecoveryGraph(KeepsResults):
             for action, paid in zip(self.executed, self.action_charges, strict=True)
             if any(math.isinf(self.charges[charge].cost) for charge in paid)
         ]
-        return (self._leading_to(endless) & self.belief_index.keys()) | frozenset(self.fixed)
+        return (self.leading_to_any(endless) & self.belief_index.keys()) | frozenset(self.fixed)
 
     def downstream(self, belief: str) -> tuple[str, ...]:
         """Return D_i, the executed actions reachable from the belief along any directed path."""

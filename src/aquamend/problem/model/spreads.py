@@ -15,7 +15,7 @@ from typing import Annotated
 from aquamend.codec import TRUE_VALUE, Finite, Key
 from aquamend.codec.forms import NAME
 from aquamend.errors import Fault
-from aquamend.problem.graph.nodes import Belief, Value
+from aquamend.problem.graph.nodes import Belief, Value, kind_faults
 from aquamend.text import named
 
 SLACK = 1e-9
@@ -167,9 +167,8 @@ def _listed_faults(where: str, spread: OneOf, belief: Belief) -> Iterator[Fault]
         if value in seen:
             yield Fault(at, f"{named(value)!r} is given twice", "give it once")
         seen.add(value)
-        if belief.declared is not None and isinstance(value, str) != isinstance(belief.declared, str):
-            kind = "text" if isinstance(belief.declared, str) else "a number"
-            yield Fault(at, f"{value!r} is not {kind}, and {belief.name!r} declares {kind}", f"give {kind}")
+        if belief.declared is not None:
+            yield from kind_faults(at, value, belief.name, belief.declared)
         if not differs(value, belief.declared, belief.tolerance):
             said = f"{named(value)} is what {belief.name!r} declares"
             if belief.tolerance:
