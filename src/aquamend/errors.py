@@ -104,6 +104,12 @@ class InvalidProblem(AquaMendError, ValueError):
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
 
+def refuse(faults: Iterable[Fault]) -> None:
+    """Raise ``InvalidProblem`` with all of these faults, if there are any."""
+    if found := tuple(faults):
+        raise InvalidProblem(found)
+
+
 class UnknownName(AquaMendError, ValueError):
     """A name that nothing in the problem carries; lists the valid ones."""
 

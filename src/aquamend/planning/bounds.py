@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aquamend.arrays import Bools, Floats
-from aquamend.belief import InformationState, ProbeView
+from aquamend.belief import InformationState
 from aquamend.codec import Number
 from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
@@ -350,9 +350,7 @@ def _by_belief(state: InformationState, failed: Bools) -> dict[int, list[_Asked]
         of = np.flatnonzero(alike.all(axis=0) | ~alike.any(axis=0))
         if len(first) > 2 or not len(of):
             return None
-        found.setdefault(int(of[0]), []).append(_asked(view, view.channel.table[possible], failed[possible, of[0]]))
+        table, wrong = view.channel.table[possible], failed[possible, of[0]]
+        asked = _Asked(view.cost, view.uses_left, table[~wrong][0], table[wrong][0])
+        found.setdefault(int(of[0]), []).append(asked)
     return found
-
-
-def _asked(view: ProbeView, table: Floats, failed: Bools) -> _Asked:
-    return _Asked(view.cost, view.uses_left, table[~failed][0], table[failed][0])

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from aquamend.arrays import Bools, Floats, Indices
+from aquamend.arrays import Bools, Floats, Indices, sums_of_all
 from aquamend.belief import InformationState, Observation
 from aquamend.belief.state import BUDGET_TOLERANCE, TINY
 from aquamend.belief.support import spoken, spoken_by
@@ -105,13 +105,6 @@ class Lattice:
     first: Indices
     """Shape ``(n_probes,)``; where each probe's columns start in ``Layer.children``."""
 
-    def spread(self, per_digit: Sequence[Floats]) -> Floats:
-        """Return for every cell the sum of its digits' numbers, shape ``(n_cells,)``."""
-        total = np.zeros(1)
-        for values in per_digit:
-            total = (total[:, None] + values[None, :]).ravel()
-        return total
-
     def linear(self, root: Floats, likelihoods: Sequence[Floats], functionals: Floats) -> Floats:
         """Return linear functionals of every cell's joint weights, shape ``(n_functionals, n_cells)``.
 
@@ -155,9 +148,7 @@ def lattice(open_counts: tuple[int, ...], uses: tuple[int, ...], depth: int) -> 
     radices = [len(d.counts) for d in digits]
     strides = [math.prod(radices[i + 1 :]) for i in range(len(radices))]
     n_cells = math.prod(radices)
-    total = np.zeros(1, dtype=np.intp)
-    for d in digits:
-        total = (total[:, None] + d.counts.sum(axis=1)[None, :]).ravel()
+    total = sums_of_all(d.counts.sum(axis=1) for d in digits)
     order = np.argsort(total, kind="stable")
     bounds = np.searchsorted(total[order], np.arange(min(depth, int(total.max())) + 2))
     layers = []
@@ -344,7 +335,7 @@ def solve(
     spent = None
     if math.isfinite(state.problem.sensing_budget):
         paid = [d.counts.sum(axis=1) * c for d, c in zip(shape.digits, sensing.cost, strict=True)]
-        spent = state.spent + shape.spread(paid)
+        spent = state.spent + sums_of_all(paid)
     value = np.concatenate([stop, [math.inf, 0.0]])
     plan = PlanTable(state, sensing, shape, stop, linear[0], linear[n_features:], value, spent, limit)
     if len(sensing.probes):

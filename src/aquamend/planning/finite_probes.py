@@ -289,10 +289,7 @@ def _law(view: ProbeView) -> Readings | None:
 
 def discrete_answers(state: InformationState) -> list[Answers]:
     """Return the outcomes of the legal probes, none of which reads numbers."""
-    possible = state.posterior > 0.0
-    nothing = np.zeros(len(possible))
-    channels = [view.channel for view in state.legal if isinstance(view.channel, Outcomes)]
-    return [_answers(channel.table, possible, nothing, names=channel.outcomes) for channel in channels]
+    return [_as_it_is(view, state.posterior > 0.0) for view in state.legal]
 
 
 def better_informed(state: InformationState, n_cuts: int) -> list[Answers]:

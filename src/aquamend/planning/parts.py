@@ -21,16 +21,14 @@ and after a "yes" (0.79), closed after two (0.97).
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aquamend import deadline
-from aquamend.arrays import Bools, Floats, Indices
+from aquamend.arrays import Bools, Floats, Indices, sums_of_all
 from aquamend.belief import InformationState, ProbeView, joint
 from aquamend.deadline import check_deadline, seconds_left
 from aquamend.decision.endings import endings_of
@@ -38,6 +36,7 @@ from aquamend.decision.structured import independent
 from aquamend.planning.bounds import Bounds
 from aquamend.problem.graph.recovery_graph import bits, unions
 from aquamend.problem.model.kernels import Outcomes
+from aquamend.problem.model.kernels.kernel import labels_of
 
 SAME = 1e-11
 """Differences of probabilities that are rounding: relative ones, as what is hardly possible may cost everything."""
@@ -78,7 +77,10 @@ def independent_parts(state: InformationState) -> list[Portion]:
     concerned = [int(i) for i in np.flatnonzero(state.failure_probabilities > 0)]
     if (len(concerned) + len(tables)) ** 2 * len(posterior) > MOST_PAIR_WORK:
         return []
-    labels = [_labels(rows) for rows in [*(problem.failed[:, [i]] for i in concerned), *tables]]
+    labels = []
+    for rows in (*(problem.failed[:, [i]] for i in concerned), *tables):
+        check_deadline()
+        labels.append(labels_of(rows)[0])
     group = list(range(len(labels)))
     for i in range(len(labels)):
         check_deadline()
@@ -86,7 +88,7 @@ def independent_parts(state: InformationState) -> list[Portion]:
             if group[i] != group[j] and not _independent(posterior, labels[i], labels[j]):
                 group = [group[j] if g == group[i] else g for g in group]
     members = [[i for i, g in enumerate(group) if g == own] for own in dict.fromkeys(group)]
-    together = [_labels(np.column_stack([labels[i] for i in part])) for part in members]
+    together = [labels_of(np.column_stack([labels[i] for i in part]))[0] for part in members]
     if not together or not independent(posterior, np.column_stack(together), within=SAME):
         return []
     return [_part(state, concerned, part, label) for part, label in zip(members, together, strict=True)]
@@ -99,11 +101,6 @@ def _part(state: InformationState, concerned: list[int], members: list[int], lab
     tables = tuple(view.channel.table[first] for view in probes if isinstance(view.channel, Outcomes))
     prior = np.bincount(label, weights=state.posterior).astype(float)
     return Portion(beliefs, probes, label, prior, state.problem.failed[first][:, list(beliefs)], tables)
-
-
-def _labels(rows: NDArray[np.generic]) -> Indices:
-    check_deadline()
-    return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1].ravel())
 
 
 def _independent(posterior: Floats, a: Indices, b: Indices) -> bool:
@@ -200,13 +197,19 @@ def own_costs(state: InformationState) -> tuple[Floats, Floats]:
     graph, losses = state.problem.graph, endings_of(state.problem).losses
     residual = np.zeros(len(graph.beliefs))
     residual[losses.beliefs] = np.where(losses.hard, math.inf, losses.residual)
-    users = np.zeros(len(graph.charges), dtype=int)
+    own, shared = np.zeros(len(graph.beliefs)), shared_charges(state)
     for i in losses.beliefs:
-        users[list(bits(graph.belief_charges[i]))] += 1
-    own = np.zeros(len(graph.beliefs))
-    for i in losses.beliefs:
-        own[i] = sum(graph.charges[c].cost for c in bits(graph.belief_charges[i]) if users[c] == 1)
+        own[i] = sum(graph.charges[c].cost for c in bits(graph.belief_charges[i] & ~shared))
     return residual, own
+
+
+def shared_charges(state: InformationState) -> int:
+    """Return what the closures of two or more beliefs charge, as a mask."""
+    once = shared = 0
+    for i in endings_of(state.problem).losses.beliefs:
+        charges = state.problem.graph.belief_charges[i]
+        once, shared = once | charges, shared | (once & charges)
+    return shared
 
 
 MOST_CELLS = 40_000_000
@@ -329,11 +332,8 @@ def parts_plan(
 
 def shared_sets(state: InformationState) -> list[int] | None:
     """Return every set of shared charges that some correction set pays, as masks; None if they are too many."""
-    graph, priced = state.problem.graph, endings_of(state.problem).losses.beliefs
-    masks = [graph.belief_charges[i] for i in priced]
-    shared = 0
-    for i, j in itertools.combinations(range(len(masks)), 2):
-        shared |= masks[i] & masks[j]
+    graph, shared = state.problem.graph, shared_charges(state)
+    masks = [graph.belief_charges[i] for i in endings_of(state.problem).losses.beliefs]
     possible = [mask & shared for mask in masks if not any(math.isinf(graph.charges[c].cost) for c in bits(mask))]
     return unions(possible, MOST_SHARED_SETS)
 
@@ -345,11 +345,8 @@ def stop_values(
     half, shape = len(parts) // 2, tuple(len(a.posterior) for a in automata)
     first, second, costs = _halves(state, parts, automata, sets, half)
     value = np.empty((first.shape[1], second.shape[1]))
-    step, started, least = (
-        max(1, CELLS_AT_ONCE // second.shape[1]),
-        deadline.clock(),
-        endings_of(state.problem).others.flat,
-    )
+    step, started = max(1, CELLS_AT_ONCE // second.shape[1]), deadline.clock()
+    least = endings_of(state.problem).others.flat
     for low in range(0, len(value), step):
         check_deadline()
         if low == step and (deadline.clock() - started) * len(value) / step > ENOUGH * seconds_left():
@@ -365,7 +362,7 @@ def _halves(
     state: InformationState, parts: Sequence[Portion], automata: Sequence[Automaton], sets: Sequence[int], half: int
 ) -> tuple[Floats, Floats, list[float]]:
     """Return, for each set of shared charges, what the parts of either half cost in their states, and what it costs."""
-    graph, (residual, own) = state.problem.graph, own_costs(state)
+    graph, (residual, own), shared = state.problem.graph, own_costs(state), shared_charges(state)
     first, second, costs = [], [], []
     for paid in sets:
         check_deadline()
@@ -374,27 +371,10 @@ def _halves(
             total = np.zeros(len(automaton.posterior))
             for i, q in zip(part.beliefs, (automaton.posterior @ part.failed).T, strict=True):
                 keep = np.where(q > 0.0, residual[i] if math.isinf(residual[i]) else residual[i] * q, 0.0)
-                others = graph.belief_charges[i] & ~paid
-                covered = all(_own(state, c, i) for c in bits(others))
+                covered = graph.belief_charges[i] & ~paid & shared == 0
                 total += np.minimum(keep, own[i]) if covered else keep
             per_part.append(total)
         costs.append(float(sum(graph.charges[c].cost for c in bits(paid))))
-        first.append(_sum(per_part[:half]))
-        second.append(_sum(per_part[half:]))
+        first.append(sums_of_all(per_part[:half]))
+        second.append(sums_of_all(per_part[half:]))
     return np.array(first), np.array(second), costs
-
-
-def _own(state: InformationState, charge: int, belief: int) -> bool:
-    """Whether only this belief's closure charges it."""
-    graph = state.problem.graph
-    return not any(
-        graph.belief_charges[i] >> charge & 1 for i in endings_of(state.problem).losses.beliefs if i != belief
-    )
-
-
-def _sum(rows: Sequence[Floats]) -> Floats:
-    """Return the sums of all combinations, one entry from each row, the last one fastest."""
-    total = np.zeros(1)
-    for row in rows:
-        total = (total[:, None] + row).ravel()
-    return total

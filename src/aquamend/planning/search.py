@@ -77,8 +77,12 @@ class OneStep:
         yield CertifiedPlan(None if first is None else values.branches.probes[first], quick_bounds(state, values))
 
 
-class Information:
-    """What information costs at least; where all probes are discrete and the terminal decisions few."""
+@dataclass(frozen=True)
+class LowerBound:
+    """A lower bound that needs no search: what information costs at least, or every belief by itself."""
+
+    bound: Callable[[InformationState], float]
+    """Returns the bound, or 0 where it does not apply."""
 
     def accepts(self, state: InformationState) -> bool:
         """Whether there is something to learn; what else it needs it finds out itself."""
@@ -86,19 +90,7 @@ class Information:
 
     def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
         """Yield once."""
-        yield CertifiedPlan(None, Bounds(information_bound(state), math.inf))
-
-
-class OneByOne:
-    """What every belief costs at least, decided by someone who knows the truth about all others."""
-
-    def accepts(self, state: InformationState) -> bool:
-        """Whether there is something to learn; what else it needs it finds out itself."""
-        return bool(state.legal)
-
-    def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
-        """Yield once."""
-        yield CertifiedPlan(None, Bounds(one_by_one_bound(state), math.inf))
+        yield CertifiedPlan(None, Bounds(self.bound(state), math.inf))
 
 
 class TableBound:
@@ -300,8 +292,8 @@ READINGS = 500
 METHODS: tuple[BoundMethod, ...] = (
     OneStep(),
     TableBound(),
-    OneByOne(),
-    Information(),
+    LowerBound(one_by_one_bound),
+    LowerBound(information_bound),
     IndependentParts(),
     Evidence(),
     ReadingsBound(),

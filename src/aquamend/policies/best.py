@@ -40,7 +40,7 @@ class Best:
     """Take the best step that a search of bounded work finds; never at a larger expected loss than ``AquaMend``."""
 
     work: float = WORK
-    """What each plan may cost, counted (see `planning.work_count`): it ends at the same place on every machine."""
+    """What each plan may cost, counted (see `planning.limits`): it ends at the same place on every machine."""
     deadline_s: float = math.inf
     """Search for a plan no longer than so many seconds; then the step may depend on the machine."""
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from aquamend.arrays import Floats
 from aquamend.caching import KeepsResults, computed_once
-from aquamend.errors import BadArgument, Fault, InvalidProblem, UnknownName, cost_faults, unknown_among
+from aquamend.errors import BadArgument, Fault, UnknownName, cost_faults, refuse, unknown_among
 from aquamend.problem.graph import RecoveryGraph, Value
 from aquamend.problem.model.coverage import Coverage, coverage_faults
 from aquamend.problem.model.hypotheses import Declaration
@@ -183,8 +183,7 @@ class Problem(KeepsResults):
         faults += plan_faults(self.plans, restart, graph.belief_index, executed, len(model.hypotheses))
         if self.coverage is not None:
             faults += coverage_faults(self.coverage)
-        if faults:
-            raise InvalidProblem(faults)
+        refuse(faults)
 
     def __repr__(self) -> str:
         graph, model = self.graph, self.model
@@ -283,23 +282,18 @@ class Problem(KeepsResults):
         for declaration in listed:
             i = self.graph.belief_index[declaration.belief]
             declared = self.graph.beliefs[i].declared
-            value = declared if declaration.value is None else declaration.value
-            invalid = tuple(declaration.invalid_in or ())
-            older = declared is not None and value != declared
-            if declaration.invalid_in is None and older and value is not None:
+            value, support = declared if declaration.value is None else declaration.value, tuple(declaration.support)
+            older = declared is not None and value is not None and value != declared
+            version, new = declaration.version, self.redeclared.get(declaration.belief)
+            if new is not None:
+                version, value, support = version + new.times, new.value, new.support
+            if new is None and declaration.invalid_in is not None:
+                invalid = tuple(declaration.invalid_in)
+            elif new is None and older and value is not None:
                 invalid = self.model.names_where(self.wrong_where(i, value))
-            elif declaration.invalid_in is None:
-                invalid = self.model.names_where(self.failed[:, i])
-            new = self.redeclared.get(declaration.belief)
-            if new is None:
-                support = tuple(declaration.support)
-                resolved.append(replace(declaration, value=value, invalid_in=invalid, support=support))
             else:
                 invalid = self.model.names_where(self.failed[:, i])
-                version = declaration.version + new.times
-                resolved.append(
-                    replace(declaration, version=version, value=new.value, invalid_in=invalid, support=new.support)
-                )
+            resolved.append(replace(declaration, version=version, value=value, invalid_in=invalid, support=support))
         return tuple(resolved)
 
     @cached_property

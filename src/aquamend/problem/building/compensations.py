@@ -25,7 +25,7 @@ import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend.codec import Cost, Name, Probability
-from aquamend.errors import AquaMendError, Fault, InvalidProblem, UnknownName, unknown_among
+from aquamend.errors import AquaMendError, Fault, InvalidProblem, UnknownName, refuse, unknown_among
 from aquamend.problem import Plan, Problem
 from aquamend.problem.graph import RecoveryGraph
 from aquamend.problem.graph.recovery_graph import unions
@@ -55,9 +55,7 @@ class Compensation:
 
 def with_compensations(problem: Problem, compensations: Sequence[Compensation]) -> Problem:
     """Return the problem with a plan for every set of compensations, alone and with corrections by undoing."""
-    faults = list(compensation_faults(problem, compensations))
-    if faults:
-        raise InvalidProblem(faults)
+    refuse(compensation_faults(problem, compensations))
     sets = (chosen for k in range(1, len(compensations) + 1) for chosen in combinations(compensations, k))
     plans = list(islice((plan for chosen in sets for plan in _with_undoing(problem, chosen)), MOST_PLANS + 1))
     if len(plans) > MOST_PLANS:

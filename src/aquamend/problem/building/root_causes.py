@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.codec import TRUE_VALUE, Name, number_or_table, place_of_rule
 from aquamend.codec.forms import FINITE, PROBABILITY
-from aquamend.errors import Fault, InvalidProblem, UnknownCondition, probability_faults
+from aquamend.errors import Fault, InvalidProblem, UnknownCondition, probability_faults, refuse
 from aquamend.problem import Ages
 from aquamend.problem.building.rules import NOTHING, Clash, Vocabulary, clash_fault, resolved
 from aquamend.problem.building.truths import UNKNOWN, Effect, Expanded, expanded
@@ -218,9 +218,7 @@ def generated(
     ages = ages or Ages()
     faults = list(_cause_faults(causes, beliefs, effects, ages))
     parts = [parts_of_cause(cause, ages) for cause in causes]
-    faults += _size_faults(parts, together)
-    if faults:
-        raise InvalidProblem(faults)
+    refuse([*faults, *_size_faults(parts, together)])
     present = combinations([len(own) for own in parts], len(causes) if together is None else together)
     words = _cause_words(causes, parts, present)
     names = Combined([[part.name for part in own] for own in parts], present, NOTHING)

@@ -19,7 +19,7 @@ import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend.codec import FirstThatHolds, key_of, place, place_of_rule
-from aquamend.errors import Fault, InvalidProblem, UnknownCondition, not_a
+from aquamend.errors import Fault, InvalidProblem, UnknownCondition, not_a, refuse
 from aquamend.problem import Ages
 from aquamend.problem.building.root_causes import RootCause, generated
 from aquamend.problem.building.rules import (
@@ -185,13 +185,8 @@ def rows_said(rules: Mapping[str, T], vocabulary: Vocabulary, *, where: str = "r
 
 
 def _resolved(rules: Mapping[str, T], vocabulary: Vocabulary, where: str) -> Resolved[T]:
-    faults = [
-        fault
-        for condition in rules
-        for fault in condition_faults(place_of_rule(where, rules, condition), condition, vocabulary)
-    ]
-    if faults:
-        raise InvalidProblem(faults)
+    places = ((place_of_rule(where, rules, condition), condition) for condition in rules)
+    refuse(fault for place, condition in places for fault in condition_faults(place, condition, vocabulary))
     found = resolved(rules, vocabulary)
     if found.clashes and not vocabulary.lenient:
         raise InvalidProblem([clash_fault(where, found)])
@@ -241,10 +236,6 @@ class Tables:
             return "&" in key or "|" in key
         return True
 
-    def table(self, written: Mapping[str, T], where: str) -> Mapping[str, T]:
-        """Return an entry for every hypothesis."""
-        return table(written, self.made.vocabulary, where=where) if self.are_rules(written) else written
-
     def losses(self, written: float | Mapping[str, float], where: str) -> list[float]:
         """Return a loss for every hypothesis: of one number, by name with a default, or by conditions."""
         if not isinstance(written, Mapping):
@@ -252,8 +243,8 @@ class Tables:
         named = written if isinstance(written, FirstThatHolds) else [key for key in written if key != DEFAULT]
         if self.are_rules(named):
             written = table(written, self.made.vocabulary, where=where)
-        elif faults := list(self._loss_faults(written, where)):
-            raise InvalidProblem(faults)
+        else:
+            refuse(self._loss_faults(written, where))
         if isinstance(written, ByHypothesis):
             return written.rows()
         return [written[name] if name in written else written[DEFAULT] for name in self.names]
@@ -284,25 +275,19 @@ class Tables:
         at, vocabulary = f"{where}.{key_of(type(kernel), kernel.table)}", self.made.vocabulary
         rules, moving = self.are_rules(rows), any(map(follows, rows.values()))
         faults: list[Fault] = []
-        if moving:
-            faults = [
-                fault
-                for name, row in rows.items()
-                for fault in mean_faults(place_of_rule(at, rows, name), row, self.beliefs)
-            ]
+        for name, row in rows.items() if moving else ():
+            faults += mean_faults(place_of_rule(at, rows, name), row, self.beliefs)
         if rules:
             faults += self._row_faults(kernel, rows, where, at)
         if not faults and rules:
             rows = table(rows, vocabulary, where=at)
         if not faults and moving:
             rows, faults = rows_following(rows, vocabulary.names, vocabulary.truth, self.made.widths, at)
-        if faults:
-            raise InvalidProblem(faults)
+        refuse(faults)
         return with_rows(kernel, rows) if rules or moving else kernel
 
     def _two_outcomes(self, kernel: NoisyOr, where: str) -> Kernel:
-        if faults := list(kernel.faults(where, ())):
-            raise InvalidProblem(faults)
+        refuse(kernel.faults(where, ()))
         second = noisy_or(kernel.noisy_or, self.made.vocabulary, where=f"{where}.noisy_or")
         said = ByHypothesis.of_numbers(self.names, second)
         rows = [(1.0 - p, p) for p in said.different]
@@ -319,8 +304,7 @@ class Tables:
                 found[key] = self._probabilities(numbers, f"{where}.{key}", noisy=key == "noisy_or")
             except InvalidProblem as error:
                 faults += error.faults
-        if faults:
-            raise InvalidProblem(faults)
+        refuse(faults)
         likelihood, conditions = found.get("likelihood") or found["noisy_or"]
         again, again_by = found.get("again", (None, None))
         return replace(
@@ -408,6 +392,5 @@ def expanded_or_faults(
     said += [(f"effects[{i}]", effect) for i, effect in enumerate(effects)]
     faults = list(hypothesis_faults(hypotheses))
     faults += [fault for where, one in said for fault in truth_faults(where, one.failed, one.truth, known)]
-    if faults:
-        raise InvalidProblem(faults)
+    refuse(faults)
     return expanded(hypotheses, beliefs, effects)

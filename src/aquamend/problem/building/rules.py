@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.codec import FirstThatHolds, place
-from aquamend.errors import Fault, InvalidProblem, UnknownCondition
+from aquamend.errors import Fault, UnknownCondition, refuse
 from aquamend.problem.graph import Value
 from aquamend.problem.model.hypotheses import finder
 from aquamend.problem.model.kernels.discrete_outcomes import noisy_or_faults
@@ -258,9 +258,7 @@ def noisy_or(numbers: Mapping[str, float], vocabulary: Vocabulary, *, where: str
 
     p(s) = 1 − (1 − leak) Π_c (1 − p_c)  over the causes, or failed beliefs, c that are present under s
     """
-    faults = [*noisy_or_faults(where, numbers), *_name_faults(where, numbers, vocabulary)]
-    if faults:
-        raise InvalidProblem(faults)
+    refuse([*noisy_or_faults(where, numbers), *_name_faults(where, numbers, vocabulary)])
     stays_away = np.full(len(vocabulary.names), 1.0 - numbers.get(LEAK, 0.0))
     for name, p in numbers.items():
         if name != LEAK:

@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 
 from aquamend.codec import TRUE_VALUE, VALUE, Cost, Count, Key, Name, Probability
 from aquamend.codec.forms import words
-from aquamend.errors import Fault, InvalidProblem, cost_faults, first_of, not_a, unknown_among, with_article
+from aquamend.errors import Fault, cost_faults, first_of, not_a, refuse, unknown_among, with_article
 
 Value = str | float
 """What a belief says: text, or a number in whatever unit its probes read."""
@@ -176,8 +176,7 @@ def parsed_edges(triples: Sequence[Edge | tuple[str, str, str]]) -> tuple[Edge, 
         except ValueError:
             valid = ", ".join(kind.value for kind in EdgeKind)
             faults.append(Fault(f"edges[{i}]", f"{kind!r} is not an edge kind", f"use one of {valid}"))
-    if faults:
-        raise InvalidProblem(faults)
+    refuse(faults)
     return tuple(edges)
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import overload
+from typing import Any
 
 import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend.caching import KeepsResults
-from aquamend.errors import InvalidProblem, UnknownName
+from aquamend.errors import UnknownName, refuse
 from aquamend.problem.graph.nodes import (
     Action,
     Belief,
@@ -50,9 +50,7 @@ class RecoveryGraph(KeepsResults):
         for name in ("beliefs", "actions", "probes", "operations", "fixed"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "edges", edges)
-        faults = graph_faults(self.beliefs, self.actions, self.probes, edges, self.operations)
-        if faults:
-            raise InvalidProblem(faults)
+        refuse(graph_faults(self.beliefs, self.actions, self.probes, edges, self.operations))
 
     @cached_property
     def belief_index(self) -> dict[str, int]:
@@ -306,14 +304,10 @@ class _BeliefCharges(Sequence[int]):
     def __len__(self) -> int:
         return len(self.graph.beliefs)
 
-    @overload
-    def __getitem__(self, index: int) -> int: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[int]: ...
-    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
-        graph = self.graph
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
+            return [self[i] for i in range(len(self))[index]]
+        graph = self.graph
         name = graph.beliefs[index].name
         mask = 1 << len(graph.charges) - len(graph.fixed) + graph.fixed.index(name) if name in graph.fixed else 0
         for action in graph._downstream([name]):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from aquamend.arrays import Floats, Indices
 from aquamend.caching import KeepsResults
 from aquamend.codec import SUM_TOLERANCE
-from aquamend.errors import Fault, InvalidProblem, UnknownName, not_a, probability_faults, unknown_among
+from aquamend.errors import Fault, UnknownName, not_a, probability_faults, refuse, unknown_among
 from aquamend.problem.graph.nodes import Belief, Probe, Value, kind_faults
 from aquamend.problem.model.hypotheses import (
     CAUSES,
@@ -63,9 +63,7 @@ class JointModel(KeepsResults):
         if not isinstance(self.hypotheses, Hypotheses):
             object.__setattr__(self, "hypotheses", tuple(self.hypotheses))
         object.__setattr__(self, "declarations", tuple(self.declarations))
-        faults = model_faults(self.hypotheses, self.kernels, self.alarm, self.declarations, self.alarms)
-        if faults:
-            raise InvalidProblem(faults)
+        refuse(model_faults(self.hypotheses, self.kernels, self.alarm, self.declarations, self.alarms))
 
     @cached_property
     def names(self) -> Sequence[str]:

@@ -144,17 +144,9 @@ def _step_faults(where: str, spread: Normal | Uniform, belief: Belief, span: flo
         yield Fault(f"{where}.step", f"{step!r} is no step", "give a number above 0")
     elif span / step > MOST_STEPS:
         yield Fault(where, f"steps of {step:g} make more than {MOST_STEPS:,} values", "give a larger step")
-    elif not steps_of_any(spread, belief):
+    elif not values_of_spread(spread, belief).values:
         said = f"every value is within {belief.tolerance:g} of the {named(belief.declared or 0.0)} declared"
         yield Fault(where, f"{said}, so nothing has failed", "give values further away, or remove it")
-
-
-def steps_of_any(spread: Normal | Uniform, belief: Belief) -> bool:
-    """Whether any value of a spread is a failure of its belief."""
-    try:
-        return bool(values_of_spread(spread, belief).values)
-    except ZeroDivisionError:  # none was left to share the weight
-        return False
 
 
 def _listed_faults(where: str, spread: OneOf, belief: Belief) -> Iterator[Fault]:

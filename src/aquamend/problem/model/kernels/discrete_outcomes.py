@@ -1,7 +1,4 @@
-"""A probe with finitely many outcomes.
-
-A probe with two outcomes whose causes act independently: one number for each cause, and a leak.
-"""
+"""Probes with finitely many outcomes, given by a row for every hypothesis, or by one number for each cause."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ import numpy as np
 from aquamend.arrays import Floats, Indices
 from aquamend.codec import NOT_WRITTEN, SUM_TOLERANCE, Name, Probability, by_condition
 from aquamend.codec.forms import NAME, PROBABILITY, list_of, row
-from aquamend.errors import AquaMendError, Fault
+from aquamend.errors import AquaMendError, Fault, probability_faults
 from aquamend.problem.model.kernels.kernel import Answer, Channel, Rows, frozen, labels_of, named_rows, stacked
 
 ROWS = by_condition(row(PROBABILITY, low=0.0, high=1.0))
@@ -139,6 +136,4 @@ class NoisyOr:
 
 def noisy_or_faults(where: str, numbers: Mapping[str, float]) -> Iterator[Fault]:
     """Yield the numbers that are no probabilities."""
-    for name, p in numbers.items():
-        if not 0.0 <= p <= 1.0:
-            yield Fault(f"{where}.{name}", f"{p!r} is not a probability", "give a number from 0 to 1")
+    return probability_faults((f"{where}.{name}", p) for name, p in numbers.items())

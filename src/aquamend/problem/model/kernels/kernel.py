@@ -130,7 +130,7 @@ def named_rows(
     return faults, np.array([row for _, row in fit], dtype=np.float64).reshape(len(fit), width), lambda i: fit[i][0]
 
 
-def labels_of(rows: Floats) -> tuple[Indices, Indices]:
+def labels_of(rows: NDArray[Any]) -> tuple[Indices, Indices]:
     """Return the label of every row, equal rows alike, and where each label first stands."""
     order = np.lexsort(rows.T[::-1])
     ordered, of = rows[order], np.empty(len(rows), dtype=np.intp)
