@@ -285,20 +285,19 @@ class StaleReply(AquaMendError):
 class ForeignSession(AquaMendError):
     """Somebody else has written to a session meanwhile, and conducts it now."""
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, said: str = "") -> None:
         self.session = session
-        super().__init__(
-            f"session {session!r}: somebody else has written to it meanwhile; let them finish, or resume it after them"
-        )
+        others = "somebody else has written to it meanwhile; let them finish, or resume it after them"
+        super().__init__(said or f"session {session!r}: {others}")
 
 
 class HeldSession(ForeignSession):
     """Another program conducts a session at this moment; nobody else may until it lets go."""
 
     def __init__(self, session: str, holder: str) -> None:
-        self.session, self.holder = session, holder
-        AquaMendError.__init__(
-            self, f"session {session!r} is conducted by {holder}; let it finish, or end it, and resume then"
+        self.holder = holder
+        super().__init__(
+            session, f"session {session!r} is conducted by {holder}; let it finish, or end it, and resume then"
         )
 
 
@@ -306,9 +305,8 @@ class LostLease(ForeignSession):
     """The log of a session could not be reached for so long that somebody else may conduct it by now."""
 
     def __init__(self, session: str) -> None:
-        self.session = session
-        AquaMendError.__init__(
-            self,
+        super().__init__(
+            session,
             f"session {session!r}: its log could not be reached for so long that somebody else may conduct it by now; "
             "see to the log, then resume it",
         )
@@ -318,7 +316,6 @@ class UsedName(ForeignSession):
     """A session was to begin under the name of one that is there already."""
 
     def __init__(self, session: str, standing: str) -> None:
-        self.session = session
-        AquaMendError.__init__(
-            self, f"there is already a session {session!r} ({standing}); give another name, or resume that one"
+        super().__init__(
+            session, f"there is already a session {session!r} ({standing}); give another name, or resume that one"
         )

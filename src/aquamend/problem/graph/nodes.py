@@ -5,7 +5,6 @@ And what they must satisfy together, said fault by fault.
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -289,9 +288,17 @@ def _edge_faults(edges: Sequence[Edge], node_type: Mapping[str, str]) -> Iterato
 def find_cycle(nodes: Iterable[str], edges: Iterable[Edge]) -> list[str]:
     """Return the names along one directed cycle, first repeated last; empty if there is none."""
     successors: dict[str, list[str]] = {name: [] for name in nodes}
+    waiting = dict.fromkeys(successors, 0)
     for edge in edges:
         successors[edge.source].append(edge.target)
-    left = successors.keys() - in_topological_order(successors)
+        waiting[edge.target] += 1
+    ready = [name for name, count in waiting.items() if count == 0]
+    while ready:
+        for target in successors[ready.pop()]:
+            waiting[target] -= 1
+            if waiting[target] == 0:
+                ready.append(target)
+    left = {name for name, count in waiting.items() if count > 0}
     if not left:
         return []
     # What Kahn's algorithm leaves over lies on a cycle or behind one, and keeps a predecessor that is left too:
@@ -304,23 +311,3 @@ def find_cycle(nodes: Iterable[str], edges: Iterable[Edge]) -> list[str]:
         at = predecessor[at]
     visited = list(path)
     return [at, *reversed(visited[visited.index(at) :])]
-
-
-def in_topological_order(successors: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the nodes, each after its predecessors, equal claims in the order given; without those behind a cycle."""
-    waiting = dict.fromkeys(successors, 0)
-    for targets in successors.values():
-        for target in targets:
-            waiting[target] += 1
-    names, rank = list(waiting), {name: i for i, name in enumerate(waiting)}
-    ready = [rank[name] for name, count in waiting.items() if count == 0]
-    order = []
-    heapq.heapify(ready)
-    while ready:
-        name = names[heapq.heappop(ready)]
-        order.append(name)
-        for target in successors[name]:
-            waiting[target] -= 1
-            if waiting[target] == 0:
-                heapq.heappush(ready, rank[target])
-    return order

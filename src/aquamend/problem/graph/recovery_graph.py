@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,6 @@ from aquamend.problem.graph.nodes import (
     Operation,
     Probe,
     graph_faults,
-    in_topological_order,
     parsed_edges,
 )
 
@@ -86,7 +86,22 @@ class RecoveryGraph(KeepsResults):
     @cached_property
     def topological_order(self) -> tuple[str, ...]:
         """All nodes, each after its predecessors; equal claims in the order given."""
-        return tuple(in_topological_order(self.successors))
+        names, rank = list(self.successors), {name: i for i, name in enumerate(self.successors)}
+        after = [[rank[target] for target in targets] for targets in self.successors.values()]
+        waiting = [0] * len(names)
+        for targets in after:
+            for target in targets:
+                waiting[target] += 1
+        ready = [i for i, count in enumerate(waiting) if count == 0]  # in order, and so a heap
+        order = []
+        while ready:
+            i = heapq.heappop(ready)
+            order.append(names[i])
+            for target in after[i]:
+                waiting[target] -= 1
+                if waiting[target] == 0:
+                    heapq.heappush(ready, target)
+        return tuple(order)
 
     @cached_property
     def _reach(self) -> dict[str, int] | None:
@@ -233,13 +248,9 @@ class RecoveryGraph(KeepsResults):
         for name in actions:
             if name in self.executed_index:
                 charges.update(self.action_charges[self.executed_index[name]])
-            elif name not in self._planned:
-                raise UnknownName("action", name, [action.name for action in self.actions])
+            elif name not in (known := [action.name for action in self.actions]):
+                raise UnknownName("action", name, known)
         return math.fsum(self.charges[charge].cost for charge in sorted(charges))
-
-    @cached_property
-    def _planned(self) -> frozenset[str]:
-        return frozenset(action.name for action in self.actions if not action.executed)
 
     def correcting(self, beliefs: Iterable[str]) -> tuple[tuple[str, ...], float]:
         """Return the minimal upper closure of a set of beliefs, and B(S), the cost of undoing it."""

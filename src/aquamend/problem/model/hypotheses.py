@@ -251,7 +251,8 @@ class Hypotheses(Sequence[Hypothesis]):
                 else:
                     failed[belief][s] = True
         prior = np.array([hypothesis.prior for hypothesis in hypotheses], dtype=np.float64)
-        cause = np.array([CAUSES.index(hypothesis.cause) for hypothesis in hypotheses], dtype=np.int8)
+        position = {cause: i for i, cause in enumerate(CAUSES)}
+        cause = np.array([position[hypothesis.cause] for hypothesis in hypotheses], dtype=np.int8)
         return cls(prior, dict(failed), dict(truth), cause, tuple(hypothesis.name for hypothesis in hypotheses))
 
     def true_values(self, declared: Mapping[str, Value], *, exactly: bool = False) -> dict[str, NDArray[Any]]:
