@@ -22,6 +22,21 @@ from aquamend.problem import Problem
 from aquamend.problem.model.kernels import Outcomes
 from aquamend.problem.model.kernels.kernel import labels_of
 
+ITERATIONS = 200
+"""Steps of Blahut–Arimoto at most."""
+MOST_STEPS = 2e7
+"""Numbers that the capacities of all probes are computed from, iterations included: some tenths of a second."""
+ROUNDING = 1e-15
+"""More than rounding changes a logarithm, or a sum of numbers that add up to one, by."""
+MOST_DECISIONS = 512
+MOST_LOSSES = 100_000
+"""Terminal decisions, and decisions times hypotheses, that are listed: a tenth of a second."""
+MOST_TRUTHS = 3e7
+"""Hypotheses times beliefs, for each belief: some seconds."""
+MOST_DEPTH = 6
+MOST_NUMBERS = 1e6
+"""How many probes are looked ahead for one belief, and numbers that this may take; one more then reveals the truth."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -135,16 +150,6 @@ def worst_loss(problem: Problem) -> float:
     return min(probing, problem.sensing_budget) + max(endings)
 
 
-ITERATIONS = 200
-MOST_STEPS = 2e7
-"""Numbers that the capacities of all probes are computed from, iterations included: some tenths of a second."""
-ROUNDING = 1e-15
-"""More than rounding changes a logarithm, or a sum of numbers that add up to one, by."""
-MOST_DECISIONS = 512
-MOST_LOSSES = 100_000
-"""Terminal decisions, and decisions times hypotheses, that are listed: a tenth of a second."""
-
-
 def information_bound(state: InformationState) -> float:
     """Return a lower bound that prices information itself, or 0 where it does not apply.
 
@@ -157,7 +162,7 @@ def information_bound(state: InformationState) -> float:
     It applies where all probes are discrete and the terminal decisions are few enough to list.
     """
     tables = [view.channel.table for view in state.legal if isinstance(view.channel, Outcomes)]
-    listable = bool(tables) and len(tables) == len(state.legal) and _few(state)
+    listable = bool(tables) and len(tables) == len(state.legal) and _few_decisions(state)
     losses = listed_losses(state) if listable else None
     if losses is None:
         return 0.0
@@ -167,7 +172,7 @@ def information_bound(state: InformationState) -> float:
     return rate_distortion_bound(state.posterior, losses, min(prices)) if prices else 0.0
 
 
-def _few(state: InformationState) -> bool:
+def _few_decisions(state: InformationState) -> bool:
     """Whether the terminal decisions are few, known without listing them: new values would multiply them."""
     endings = endings_of(state.problem)
     groups = endings.groups
@@ -240,13 +245,6 @@ def rate_distortion_bound(posterior: Floats, losses: Floats, price: float, *, it
         weight = weight * pull
         weight /= weight.sum()
     return float(p @ informed) + best
-
-
-MOST_TRUTHS = 3e7
-"""Hypotheses times beliefs, for each belief: some seconds."""
-MOST_DEPTH = 6
-MOST_NUMBERS = 1e6
-"""How many probes are looked ahead for one belief, and numbers that this may take; one more then reveals the truth."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,10 @@ PRODUCTS_AT_ONCE = 3e7
 MOST_COUNTED_USES = 10_000
 MOST_DIGIT_STATES = 100_000
 """Evidence states of one probe beyond which listing them would take longer than searching."""
+MOST_CELLS = 2_000_000
+"""Evidence states that are still enumerated; beyond it the anytime search takes over."""
+MOST_SUMS = 6e7
+"""Numbers that pricing all of them may take: half a gigabyte."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,13 +176,6 @@ def _children(cells: Indices, d: Digit, stride: int, radix: int, n_cells: int, u
     own = cells // stride % radix
     child = d.child[own]
     return np.where(child < 0, no_use, cells[:, None] + (child - own[:, None]) * stride)
-
-
-MOST_CELLS = 2_000_000
-"""Evidence states that are still enumerated; beyond it the anytime search takes over."""
-
-MOST_SUMS = 6e7
-"""Numbers that pricing all of them may take: half a gigabyte."""
 
 
 @dataclass(frozen=True, eq=False)

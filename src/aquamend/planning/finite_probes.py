@@ -56,6 +56,11 @@ PLACES = np.arange(1, 8) / 8.0
 """Where an interval may be cut in two."""
 LINES_AT_ONCE = 500_000
 """Pairs of edges through which lines are tried before it is asked whether there is time for more."""
+Placing = Callable[[Sequence[Readings], Sequence[Floats], int], list[Floats]]
+FEW = 3
+"""Probes that cost more than could be won at the alarm share this many times fewer cuts."""
+MOST_LABELS = 12
+"""Labels of a probe up to which the truth that is learned now and then is its label, and not everything."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,14 +250,6 @@ def _lost(channel: Readings, low: Floats, high: Floats, weight: Floats) -> Float
     density = np.exp(np.stack([np.interp(edges, grid, own) for own in log.T], axis=2))
     said = np.stack(_said(edges, density, weight))
     return np.asarray(_area(_doubt(density * weight), edges) - _doubt(said * weight).sum(axis=0))
-
-
-Placing = Callable[[Sequence[Readings], Sequence[Floats], int], list[Floats]]
-
-FEW = 3
-"""Probes that cost more than could be won at the alarm share this many times fewer cuts."""
-MOST_LABELS = 12
-"""Labels of a probe up to which the truth that is learned now and then is its label, and not everything."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,13 @@ WORK_AT_ONCE = 1e7
 """So much work is done before it is asked again whether to go on."""
 MOST_BACKUPS = 1_000
 """Where evidence can lead back to the same state, bounds settle after some rounds."""
+WORK = 1e9
+"""What one plan may cost: some tenths of a second, up to one."""
+READING_SHARE = 0.03
+READING_CUTS = 24
+"""Work and cuts of all probes together where probes read numbers: the plan is made again after every reading."""
+FOR_ONE_STEP, FOR_SEARCH = 0.5, 0.8
+"""Shares of the work after which following the one-step policy, and searching, end."""
 
 
 class SearchedPlan(EvidenceTree):
@@ -182,15 +189,6 @@ def _first_best(losses: Floats, stop: Floats) -> Indices:
     least = losses.min(axis=1)
     first = (losses <= least[:, None] + TIE).argmax(axis=1)
     return np.where(np.isfinite(least) & (stop > least + TIE), first, -1)
-
-
-WORK = 1e9
-"""What one plan may cost: some tenths of a second, up to one."""
-READING_SHARE = 0.03
-READING_CUTS = 24
-"""Work and cuts of all probes together where probes read numbers: the plan is made again after every reading."""
-FOR_ONE_STEP, FOR_SEARCH = 0.5, 0.8
-"""Shares of the work after which following the one-step policy, and searching, end."""
 
 
 @dataclass(frozen=True, slots=True)

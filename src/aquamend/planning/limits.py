@@ -26,6 +26,18 @@ Report = Callable[[Bounds, float], None]
 
 MEMORY = 1.5e9
 """Bytes that a search may hold. It is counted, not measured, so the same search ends at the same place everywhere."""
+A_STOP, A_FEATURE, A_CLOSURE, A_CUT_BELIEF = 500.0, 5.0, 5.0, 2_000.0
+"""Of pricing all endings at one state: at all, and for each feature, each closure that is listed and each belief in a
+minimum cut."""
+A_CELL, A_CELL_PROBE, A_CELL_SUM, A_PRODUCT = 500.0, 400.0, 10.0, 0.5
+"""Of one evidence state in a table, beside pricing its endings: at all, for each probe, for each sum, and for each
+hypothesis in each sum."""
+A_NODE, A_ROUND = 4_000.0, 1e6
+"""Of one evidence state in a tree, beside numbers and endings; and of one round of a search."""
+SAMPLE = 256
+"""States at which endings are priced to see how long that takes."""
+A_PIECE_S, PIECES = 0.005, 0.2
+"""Seconds that a piece of work may take at least, and as a share of what is left."""
 
 
 @dataclass(eq=False)
@@ -86,16 +98,6 @@ class Limits:
         return bounds.gap <= self.gap or self.left_s <= 0.0
 
 
-A_STOP, A_FEATURE, A_CLOSURE, A_CUT_BELIEF = 500.0, 5.0, 5.0, 2_000.0
-"""Of pricing all endings at one state: at all, and for each feature, each closure that is listed and each belief in a
-minimum cut."""
-A_CELL, A_CELL_PROBE, A_CELL_SUM, A_PRODUCT = 500.0, 400.0, 10.0, 0.5
-"""Of one evidence state in a table, beside pricing its endings: at all, for each probe, for each sum, and for each
-hypothesis in each sum."""
-A_NODE, A_ROUND = 4_000.0, 1e6
-"""Of one evidence state in a tree, beside numbers and endings; and of one round of a search."""
-
-
 def stop_work(endings: Endings) -> float:
     """Return what pricing all endings at one state costs."""
     groups = endings.groups
@@ -109,12 +111,6 @@ def cell_work(endings: Endings, n_probes: int) -> float:
     sums = endings.features.shape[1] + n_probes
     products = A_PRODUCT * len(endings.features) * sums
     return float(A_CELL + A_CELL_PROBE * n_probes + A_CELL_SUM * sums + products + stop_work(endings))
-
-
-SAMPLE = 256
-"""States at which endings are priced to see how long that takes."""
-A_PIECE_S, PIECES = 0.005, 0.2
-"""Seconds that a piece of work may take at least, and as a share of what is left."""
 
 
 def seconds_a_unit(state: InformationState) -> float:

@@ -46,6 +46,14 @@ MOST_STATES = 400
 """Evidence states of one part."""
 DIGITS = 9
 """Digits of logarithms by which posteriors are told apart."""
+MOST_CELLS = 40_000_000
+MOST_SHARED_SETS = 512
+"""Cells, and sets of shared charges, up to which parts are planned together."""
+BYTES_PER_CELL = 32.0
+CELLS_AT_ONCE = 500_000
+"""So many are worked on before it is asked whether there is time for more."""
+ENOUGH = 0.5
+"""Pricing all cells may take this part of the time that is left; then a few sweeps are possible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +130,7 @@ class Automaton:
     """Shape ``(n_probes, n_states)``; infinite where a probe has no use left or none is worth its price."""
 
 
-def automaton(state: InformationState, part: Portion, *, most: int = MOST_STATES) -> Automaton | None:
+def automaton(state: InformationState, part: Portion) -> Automaton | None:
     """Return all evidence states in which probing the part may be worth while, and those it leads to; None if many."""
     regrets = _regrets(state, part)
     counted = np.array([math.isfinite(view.uses_left) for view in part.probes], dtype=bool)
@@ -143,7 +151,7 @@ def automaton(state: InformationState, part: Portion, *, most: int = MOST_STATES
             for weights in answers[answers.any(axis=1)]:
                 key = _key(weights, grown, counted)
                 if position.setdefault(key, len(states)) == len(states):
-                    if len(states) >= most:
+                    if len(states) >= MOST_STATES:
                         return None
                     states.append((weights / weights.sum(), grown))
                 moves.append((m, here, position[key], float(weights.sum())))
@@ -210,16 +218,6 @@ def shared_charges(state: InformationState) -> int:
         charges = state.problem.graph.belief_charges[i]
         once, shared = once | charges, shared | (once & charges)
     return shared
-
-
-MOST_CELLS = 40_000_000
-MOST_SHARED_SETS = 512
-"""Cells, and sets of shared charges, up to which parts are planned together."""
-BYTES_PER_CELL = 32.0
-CELLS_AT_ONCE = 500_000
-"""So many are worked on before it is asked whether there is time for more."""
-ENOUGH = 0.5
-"""Pricing all cells may take this part of the time that is left; then a few sweeps are possible."""
 
 
 @dataclass(eq=False)

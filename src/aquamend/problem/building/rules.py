@@ -43,6 +43,9 @@ LEAK = "leak"
 """What stands for all causes that are not listed; no cause may have this name."""
 MOST_LISTED = 5_000
 """Hypotheses beyond which conditions are not written by their names."""
+_COMPARISON = re.compile(r"(?P<left>.*?\S)\s*(?P<sign><=|>=|<|>|=)\s*(?P<right>\S.*)")
+_PLAIN = re.compile(r"[A-Za-z_]([\w &|=<>+*.-]*\w)?")
+"""Text that needs no quotes between brackets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +128,6 @@ class Vocabulary:
         return finder(self.names)
 
 
-_COMPARISON = re.compile(r"(?P<left>.*?\S)\s*(?P<sign><=|>=|<|>|=)\s*(?P<right>\S.*)")
-
-
 def _number(text: str) -> float | None:
     try:
         return float(text)
@@ -206,10 +206,6 @@ def clash_fault(where: str, found: Resolved[Any]) -> Fault:
         f"or {first.remedy}"
     )
     return Fault(where, f"{first}{pairs}", remedy)
-
-
-_PLAIN = re.compile(r"[A-Za-z_]([\w &|=<>+*.-]*\w)?")
-"""Text that needs no quotes between brackets."""
 
 
 def _in_a_file(value: Any) -> str:
