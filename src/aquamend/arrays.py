@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -52,6 +53,14 @@ def least_in(rows: Floats, first: Indices) -> Floats:
         longer = np.flatnonzero(sizes > k)
         least[longer] = np.minimum(least[longer], rows[first[longer] + k])
     return least
+
+
+def sums_of_all(rows: Iterable[NDArray[Number]]) -> NDArray[Number]:
+    """Return the sums of all combinations, one entry from each row, the last one fastest; of no rows, zero."""
+    total: NDArray[Any] = np.zeros(1, dtype=np.intp)
+    for row in rows:
+        total = (total[:, None] + row).ravel()
+    return total
 
 
 class Growing:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 
 class AquaMendError(Exception):
@@ -49,12 +50,64 @@ class Fault:
         return f"{self.where}: {self.problem}; {self.advice}"
 
 
+def not_a(
+    kind: str, where: str, name: str, valid: Collection[str], *, remedy: str = "rename or remove it", add: str = ""
+) -> Fault:
+    """Return the fault of a name that is no belief, no probe, …, whatever ``kind`` says it should be.
+
+    With ``add``, the remedy is to do that, or to use a valid name.
+    """
+    section = "hypotheses" if kind == "hypothesis" else f"{kind}s"
+    remedy = f"{add}, or use one of {first_of(valid)}" if add else remedy
+    return Fault(where, f"{name!r} is not {with_article(kind)}", remedy, name, valid, (section,))
+
+
+def unknown_among(
+    kind: str, where: str, names: Iterable[str], valid: Collection[str], *, add: str = ""
+) -> Iterator[Fault]:
+    """Yield that fault for every unknown name in the list at a place."""
+    for j, name in enumerate(names):
+        if name not in valid:
+            yield not_a(kind, f"{where}[{j}]", name, valid, add=add)
+
+
+def probability_faults(numbers: Iterable[tuple[str, float]]) -> Iterator[Fault]:
+    """Yield which of these numbers, each with its place, are no probabilities."""
+    for where, p in numbers:
+        if not 0.0 <= p <= 1.0:
+            yield Fault(where, f"{p!r} is not a probability", "give a number from 0 to 1")
+
+
+def cost_faults(numbers: Iterable[tuple[str, float | None]], *, what: str = "a cost") -> Iterator[Fault]:
+    """Yield which of these numbers, each with its place, are no costs; infinity is one, and None is nothing said."""
+    for where, value in numbers:
+        if value is not None and not value >= 0.0:  # neither is nan
+            yield Fault(where, f"{value!r} is not {what}", "give a number of at least 0, or inf")
+
+
+def with_article(noun: str) -> str:
+    """Return a noun with its article."""
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+
+
+def first_of(names: Iterable[str]) -> str:
+    """Return the first few names in their own order: cheap even where thousands are wrong."""
+    shown = list(islice(names, 9))
+    return ", ".join(repr(n) for n in shown[:8]) + (", …" if len(shown) > 8 else "") if shown else "(none given)"
+
+
 class InvalidProblem(AquaMendError, ValueError):
     """A graph, model or problem that cannot be meant; lists every fault found, not just the first."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(faults)
         super().__init__("\n".join(str(fault) for fault in self.faults))
+
+
+def refuse(faults: Iterable[Fault]) -> None:
+    """Raise ``InvalidProblem`` with all of these faults, if there are any."""
+    if found := tuple(faults):
+        raise InvalidProblem(found)
 
 
 class UnknownName(AquaMendError, ValueError):
@@ -175,12 +228,16 @@ class TooManyScenarios(AquaMendError, ValueError):
     """More scenarios are asked for than a suite has."""
 
 
-class InvalidRun(AquaMendError):
-    """A benchmark's folder that cannot be read, or not be continued: which file, what is wrong, what to do."""
+class BadFile(AquaMendError):
+    """A file or folder that cannot be read, or not be written: which one, what is wrong, what to do."""
 
     def __init__(self, path: object, problem: str, remedy: str) -> None:
         self.path, self.problem, self.remedy = path, problem, remedy
         super().__init__(f"{path}: {problem}; {remedy}")
+
+
+class InvalidRun(BadFile):
+    """A benchmark's folder that cannot be read, or not be continued: which file, what is wrong, what to do."""
 
 
 class InvalidData(AquaMendError, ValueError):
@@ -191,12 +248,8 @@ class InvalidData(AquaMendError, ValueError):
         super().__init__(f"{where}: {problem}")
 
 
-class BadJournal(AquaMendError):
+class BadJournal(BadFile):
     """A journal that cannot be read, or not be written: which file, what is wrong, what to do."""
-
-    def __init__(self, path: object, problem: str, remedy: str) -> None:
-        self.path, self.problem, self.remedy = path, problem, remedy
-        super().__init__(f"{path}: {problem}; {remedy}")
 
 
 class MissingLibrary(AquaMendError):
@@ -232,20 +285,19 @@ class StaleReply(AquaMendError):
 class ForeignSession(AquaMendError):
     """Somebody else has written to a session meanwhile, and conducts it now."""
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, said: str = "") -> None:
         self.session = session
-        super().__init__(
-            f"session {session!r}: somebody else has written to it meanwhile; let them finish, or resume it after them"
-        )
+        others = "somebody else has written to it meanwhile; let them finish, or resume it after them"
+        super().__init__(said or f"session {session!r}: {others}")
 
 
 class HeldSession(ForeignSession):
     """Another program conducts a session at this moment; nobody else may until it lets go."""
 
     def __init__(self, session: str, holder: str) -> None:
-        self.session, self.holder = session, holder
-        AquaMendError.__init__(
-            self, f"session {session!r} is conducted by {holder}; let it finish, or end it, and resume then"
+        self.holder = holder
+        super().__init__(
+            session, f"session {session!r} is conducted by {holder}; let it finish, or end it, and resume then"
         )
 
 
@@ -253,9 +305,8 @@ class LostLease(ForeignSession):
     """The log of a session could not be reached for so long that somebody else may conduct it by now."""
 
     def __init__(self, session: str) -> None:
-        self.session = session
-        AquaMendError.__init__(
-            self,
+        super().__init__(
+            session,
             f"session {session!r}: its log could not be reached for so long that somebody else may conduct it by now; "
             "see to the log, then resume it",
         )
@@ -265,7 +316,6 @@ class UsedName(ForeignSession):
     """A session was to begin under the name of one that is there already."""
 
     def __init__(self, session: str, standing: str) -> None:
-        self.session = session
-        AquaMendError.__init__(
-            self, f"there is already a session {session!r} ({standing}); give another name, or resume that one"
+        super().__init__(
+            session, f"there is already a session {session!r} ({standing}); give another name, or resume that one"
         )

@@ -22,12 +22,12 @@ from aquamend.decision.probe_value import clairvoyant_loss, clairvoyant_losses, 
 from aquamend.decision.sensitivity import robustness
 from aquamend.decision.terminal import expected_loss, listed_endings
 from aquamend.errors import TooLarge
+from aquamend.planning.bounds import effect_of_left_out
 from aquamend.planning.exact import solve
 from aquamend.planning.lookahead import lookahead_losses
 from aquamend.policies import AquaMend
 from aquamend.problem import Plan
-from aquamend.problem.building.action_checks import leading_to
-from aquamend.problem.building.left_out import effect_of_left_out
+from aquamend.problem.building.compensations import leading_to
 from aquamend.problem.graph import EdgeKind, RecoveryGraph
 from aquamend.problem.model.kernels import Outcomes, Readings
 from aquamend.text import listed, named, percent, quantity

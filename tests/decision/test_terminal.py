@@ -34,8 +34,8 @@ from aquamend.decision.terminal import (
     may_be_kept,
 )
 from aquamend.errors import UnknownName
+from aquamend.planning.bounds import worst_loss
 from aquamend.problem import Plan, Problem
-from aquamend.problem.building.left_out import worst_loss
 from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.problem.model import Declaration, Discrete, Hypothesis, JointModel, Outcomes
 

@@ -15,7 +15,7 @@ from aquamend import InformationState, Reprobe, load_problem
 from aquamend.cli.main import app
 from aquamend.decision.steps import Advice
 from aquamend.policies import AquaMend
-from aquamend.problem.model.ages import Ages
+from aquamend.problem import Ages
 from aquamend.recovery import (
     Act,
     Declare,

@@ -9,7 +9,7 @@ from aquamend import AquaMend, InformationState, Reprobe, best_terminal, load_pr
 from aquamend.codec.plain_text import data_at
 from aquamend.decision import probe_values
 from aquamend.lint import findings
-from aquamend.problem.building import effect_of_left_out
+from aquamend.planning.bounds import effect_of_left_out
 from aquamend.problem.model import Outcomes
 
 ROOT = Path(__file__).parents[2]

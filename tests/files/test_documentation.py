@@ -25,7 +25,7 @@ from aquamend.policies import AquaMend, evaluate
 from aquamend.policies.decision_report import decision_report
 from aquamend.policies.registry import NAMES
 from aquamend.problem.building import CauseState, Effect
-from aquamend.problem.building.action_checks import before_action
+from aquamend.problem.building.compensations import before_action
 from aquamend.problem.graph import Belief
 from aquamend.problem.model import Alarm, Coverage, Declaration, FitGroup, Hypothesis, Normal, OneOf, Uniform
 from aquamend.problem.model.kernels import KERNELS

@@ -11,7 +11,7 @@ from aquamend.decision.steps import NewDeclaration, RollBack
 from aquamend.files import parse_problem
 from aquamend.learning import InvalidRecords, Record, calibration, learned, lost
 from aquamend.learning.checking import lost_by
-from aquamend.problem.model.ages import Ages
+from aquamend.problem import Ages
 
 POUR = {
     "format": "aquamend-problem/1",

@@ -12,11 +12,13 @@ from aquamend.decision.terminal import best_terminal
 from aquamend.planning import exact
 from aquamend.planning.bounds import (
     Bounds,
+    capacity,
     informed_losses,
+    listed_losses,
     quick_bounds,
+    rate_distortion_bound,
     settles,
 )
-from aquamend.planning.information import capacity, listed_losses, rate_distortion_bound
 from tests.planning.conftest import random_state
 
 

@@ -7,7 +7,7 @@ import pytest
 from aquamend import Continue, Escalate, InformationState, Observation, Reprobe
 from aquamend.files import parse_problem
 from aquamend.planning import search as search_module
-from aquamend.planning.information import capacity
+from aquamend.planning.bounds import capacity
 from aquamend.planning.limits import Limits
 from aquamend.planning.lookahead import lookahead_losses
 from aquamend.planning.search import search

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from aquamend.planning.lattice import digit, lattice, n_digit_states
+from aquamend.planning.exact import digit, lattice, n_digit_states
 
 
 def test_a_probe_has_one_state_per_multiset_of_answers():

@@ -9,8 +9,8 @@ import pytest
 
 from aquamend import Action, Belief, Discrete, Hypothesis, InformationState, JointModel, Probe, Problem, RecoveryGraph
 from aquamend.files import parse_problem
+from aquamend.planning.bounds import one_by_one_bound
 from aquamend.planning.exact import solve
-from aquamend.planning.one_by_one import one_by_one_bound
 from tests.reference.generator import extra_problem, random_problem, valued_problem
 from tests.tiers import cases
 

@@ -11,8 +11,7 @@ from aquamend import Action, Belief, Discrete, Hypothesis, InformationState, Joi
 from aquamend.decision.terminal import best_terminal
 from aquamend.planning.bounds import Bounds
 from aquamend.planning.exact import solve
-from aquamend.planning.parts import automaton, independent_parts
-from aquamend.planning.parts_plan import parts_plan, shared_sets, stop_values
+from aquamend.planning.parts import automaton, independent_parts, parts_plan, shared_sets, stop_values
 
 
 def independent_state(seed: int, *, shared: bool, restart: float | None = 40.0, hard: bool = False) -> InformationState:

@@ -23,9 +23,15 @@ from aquamend.arrays import Floats
 from aquamend.decision.endings import endings_of
 from aquamend.files import parse_problem
 from aquamend.planning import exact
-from aquamend.planning.coarse_readings import garbled
 from aquamend.planning.evidence_tree import EvidenceTree
-from aquamend.planning.finite_probes import Answers, better_informed, discrete_answers, less_informed, reads_numbers
+from aquamend.planning.finite_probes import (
+    Answers,
+    better_informed,
+    discrete_answers,
+    garbled,
+    less_informed,
+    reads_numbers,
+)
 from aquamend.planning.limits import Limits
 from aquamend.planning.search import search
 from aquamend.planning.support_prices import SupportPrices

@@ -18,9 +18,9 @@ from aquamend.files import load_problem, parse_problem
 from aquamend.files.decision_format import decision_record
 from aquamend.policies import AquaMend
 from aquamend.policies.decision_report import decision_report
-from aquamend.problem.building.action_checks import before_action
+from aquamend.problem import Ages
+from aquamend.problem.building.compensations import before_action
 from aquamend.problem.graph import Belief
-from aquamend.problem.model.ages import Ages
 from aquamend.recovery import Declare, Finish, Instant, Measure, MemoryLog, NotNow, Recovery, Rules, Session, Tracker
 from aquamend.recovery.events import Alarmed
 from aquamend.recovery.plain import event_from_data, event_to_data

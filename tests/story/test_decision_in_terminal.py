@@ -9,7 +9,7 @@ from aquamend import load_problem
 from aquamend.belief import InformationState, Observation
 from aquamend.policies import Evaluation, policy_named
 from aquamend.policies.decision_report import decision_report
-from aquamend.problem.building.action_checks import before_action
+from aquamend.problem.building.compensations import before_action
 from aquamend.story.decision_in_terminal import print_decision, print_evaluations
 from aquamend.text import end_of
 

@@ -275,12 +275,12 @@ class InformationState(KeepsResults):
         name = observation.probe
         if not observation.unasked and (reason := self.why_illegal(name)):
             raise IllegalProbe(name, reason)
-        evidence, origin = (*self.evidence, observation), self.origin or self
-        if self.contradiction is not None:
-            return replace(self, evidence=evidence, origin=origin)
-        posterior = conditioned(self.posterior, self.likelihood(observation))
+        posterior = None
+        if self.contradiction is None:
+            posterior = conditioned(self.posterior, self.likelihood(observation))
         if posterior is None:
-            return replace(self, evidence=evidence, origin=origin, contradiction=observation)
+            return self.contradicted_by(observation)
+        evidence, origin = (*self.evidence, observation), self.origin or self
         return replace(self, posterior=posterior, evidence=evidence, origin=origin)
 
     def contradicted_by(self, observation: Observation) -> InformationState:

@@ -17,8 +17,7 @@ from aquamend.policies import POLICIES
 
 if TYPE_CHECKING:
     from aquamend.belief import InformationState, Observation
-    from aquamend.problem import Problem
-    from aquamend.problem.model.ages import Ages
+    from aquamend.problem import Ages, Problem
 
 INTERRUPTED = 130
 """Exit status after an interrupt, as shells have it."""
@@ -135,7 +134,7 @@ def problem_in(file: str, ages: Ages | None = None) -> Problem:
 
 def ages_of(written: Sequence[str]) -> Ages:
     """Return the ages that ``--age 120`` and ``--age level_A=60`` give."""
-    from aquamend.problem.model.ages import Ages
+    from aquamend.problem import Ages
 
     every, by_belief = None, {}
     for text in written:
@@ -187,7 +186,7 @@ class AskedSituation:
         from aquamend.belief import InformationState
 
         if self.before is not None:
-            from aquamend.problem.building.action_checks import before_action
+            from aquamend.problem.building.compensations import before_action
 
             return InformationState.alarmed(before_action(problem, self.before), (), silent=self.silent)
         only = problem.model.only_monitor

@@ -59,7 +59,7 @@ def _growth(problem: Problem) -> str:
 def _left_out_data(problem: Problem) -> dict[str, Any]:
     """Return what combinations of causes were left out, for a program; nothing where none were."""
     from aquamend.codec import json_number
-    from aquamend.problem.building.left_out import effect_of_left_out
+    from aquamend.planning.bounds import effect_of_left_out
 
     effect = effect_of_left_out(problem)
     if effect is None:
@@ -74,7 +74,7 @@ def _left_out_data(problem: Problem) -> dict[str, Any]:
 
 
 def _left_out_text(problem: Problem) -> str:
-    from aquamend.problem.building.left_out import effect_of_left_out
+    from aquamend.planning.bounds import effect_of_left_out
     from aquamend.story.reasons import left_out_text
 
     effect = effect_of_left_out(problem)

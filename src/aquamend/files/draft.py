@@ -14,23 +14,19 @@ from aquamend.codec.forms import number_in
 from aquamend.codec.plain_data import WrittenFloat
 from aquamend.errors import Fault, InvalidProblem
 from aquamend.files.format import ProblemFile, Restarting, TimedAction, Written, WrittenCause, WrittenPlan, sections
-from aquamend.problem import RESTART, Plan, Problem
-from aquamend.problem.building.ageing import may_have_come
+from aquamend.problem import RESTART, Ages, Plan, Problem
 from aquamend.problem.building.compensations import Compensation, with_compensations
 from aquamend.problem.building.persistence import with_persistent_errors
-from aquamend.problem.building.root_causes import CauseState, RootCause, Truth, generated
-from aquamend.problem.building.rule_tables import Tables, expanded_or_faults
+from aquamend.problem.building.root_causes import CauseState, RootCause, Truth, generated, may_have_come
+from aquamend.problem.building.rule_tables import Tables, expanded_or_faults, standing_in
 from aquamend.problem.building.rules import Vocabulary
-from aquamend.problem.building.truth_following import standing_in
 from aquamend.problem.building.truths import Effect, Expanded, expanded, holds_spread
 from aquamend.problem.graph import Action, Operation, Probe, RecoveryGraph, Value
-from aquamend.problem.graph.graph_faults import graph_faults
+from aquamend.problem.graph.nodes import graph_faults
 from aquamend.problem.model import Alarm, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel, OneOf
-from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.coverage import coverage_faults
-from aquamend.problem.model.joint_model import Grown
+from aquamend.problem.model.joint_model import Grown, model_faults, names_of, reference_faults
 from aquamend.problem.model.kernels import rows_of, with_rows
-from aquamend.problem.model.model_faults import model_faults, names_of, reference_faults
 from aquamend.problem.problem import plan_faults, terminal_faults
 
 T = TypeVar("T")

@@ -28,14 +28,11 @@ from aquamend.files.format import (
     sections,
     with_listed_kernels,
 )
-from aquamend.problem import Plan, Problem
-from aquamend.problem.building.independent_causes import noisy_or
+from aquamend.problem import Ages, Plan, Problem
 from aquamend.problem.building.rule_tables import vocabulary_of
-from aquamend.problem.building.rules import Vocabulary, resolved
+from aquamend.problem.building.rules import Conditional, Vocabulary, noisy_or, resolved
 from aquamend.problem.graph import Value
 from aquamend.problem.model import Alarm, Hypothesis, JointModel
-from aquamend.problem.model.ages import Ages
-from aquamend.problem.model.hypotheses import Conditions
 from aquamend.problem.model.joint_model import UNNAMED
 from aquamend.problem.model.kernels import rows_by_name
 
@@ -260,7 +257,7 @@ def _words(problem: Problem) -> Vocabulary:
     return vocabulary_of(problem.model.hypotheses, problem.graph.beliefs)
 
 
-def _row(problem: Problem, conditions: Conditions | None, row: Any) -> Mapping[str, float]:
+def _row(problem: Problem, conditions: Conditional | None, row: Any) -> Mapping[str, float]:
     """Return conditions where they say beside a list of the hypotheses what they say now; else just that."""
     rules = None if conditions is None or conditions.noisy else conditions.as_listed()
     if rules is not None:

@@ -21,8 +21,8 @@ from aquamend.learning.learning_run import FEW, InOrder, Work
 from aquamend.learning.past_alarms import LARGEST, MISSING, Reading
 from aquamend.learning.readings import DIGITS, Law, Part, learned_readings, mixed_units, parts_of
 from aquamend.problem import Problem
-from aquamend.problem.building.independent_causes import LEAK
-from aquamend.problem.building.truth_following import FollowedTruth, belief_followed
+from aquamend.problem.building.rule_tables import FollowedTruth, belief_followed
+from aquamend.problem.building.rules import LEAK
 from aquamend.problem.graph import Value
 from aquamend.problem.model.kernels import Outcomes
 from aquamend.text import counted, named, shown

@@ -18,8 +18,7 @@ from aquamend.learning.estimates import Estimate, rate, shares
 from aquamend.learning.happened import Block, Found, Happened, Monitor, Rate, identified, with_room
 from aquamend.learning.learning_run import InOrder, Work, label_of, place_of, states_of
 from aquamend.learning.past_alarms import causes_in
-from aquamend.problem.building.independent_causes import LEAK
-from aquamend.problem.building.root_causes import NOTHING
+from aquamend.problem.building.rules import LEAK, NOTHING
 
 AGES_APART = 40
 """Groups of ages that records are put into, where there are more different ones."""

@@ -21,8 +21,7 @@ from aquamend.learning.estimates import ProbabilityQuality, probability_quality
 from aquamend.learning.fitting import as_declared, learned
 from aquamend.learning.past_alarms import Record, by_time, causes_in, day_of
 from aquamend.learning.readings import Law
-from aquamend.problem import Problem
-from aquamend.problem.model.ages import Ages
+from aquamend.problem import Ages, Problem
 from aquamend.problem.model.kernels import Readings
 from aquamend.text import named, shown
 

@@ -32,7 +32,7 @@ from aquamend.learning.estimates import STRENGTH, Estimate, brier, expected_cali
 from aquamend.learning.learning_run import InOrder, Work, in_file_form, work_on
 from aquamend.learning.past_alarms import LARGEST, MISSING, Faults, InvalidRecords, Record
 from aquamend.problem import Problem
-from aquamend.problem.building.independent_causes import LEAK
+from aquamend.problem.building.rules import LEAK
 
 MOST_THRESHOLDS = 40
 FEWEST = 8

@@ -33,11 +33,10 @@ from aquamend.belief import InformationState, joint
 from aquamend.belief.support import spoken, spoken_by
 from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
-from aquamend.planning.bounds import Bounds, informed_losses
+from aquamend.planning.bounds import Bounds, informed_losses, worst_loss
 from aquamend.planning.finite_probes import Answers
+from aquamend.planning.limits import A_NODE, A_ROUND, stop_work
 from aquamend.planning.support_prices import SupportPrices
-from aquamend.planning.work_count import A_NODE, A_ROUND, stop_work
-from aquamend.problem.building.left_out import worst_loss
 from aquamend.problem.model.kernels.kernel import labels_of
 
 Counts = NDArray[np.int32]

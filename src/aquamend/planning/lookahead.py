@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aquamend.arrays import Bools, Floats, Indices
-from aquamend.belief import InformationState, ProbeView, joint
+from aquamend.belief import InformationState, joint
 from aquamend.belief.state import BUDGET_TOLERANCE
 from aquamend.belief.support import spoken, spoken_by
 from aquamend.deadline import check_deadline
@@ -36,14 +36,12 @@ need support."""
 class _Lookahead:
     state: InformationState
     endings: Endings
-    views: tuple[ProbeView, ...]
     likelihood: tuple[Floats, ...]
     """One ``(n_outcomes, n_hypotheses)`` for each probe."""
     speaking: tuple[Bools, ...]
     """Which of each probe's pairs of support speak after each of its answers, ``(n_outcomes, n_pairs_of_probe)``."""
     informed: Floats
     """What each hypothesis costs at least, however much is found out, ``(n_hypotheses,)``."""
-    budget: float
 
     def value(
         self, weights: Floats, used: tuple[int, ...], spent: float, depth: int, speaks: Bools, said: Said
@@ -58,7 +56,7 @@ class _Lookahead:
         if depth == 0:
             return best
         least, mass = weights @ self.informed, sums[:, 0]
-        for probe, view in enumerate(self.views):
+        for probe, view in enumerate(self.state.legal):
             # Where knowing everything would save no more than the probe costs, it cannot be the better choice.
             open_ = np.flatnonzero(best - least > mass * view.cost + NEGLIGIBLE)
             if len(open_):
@@ -79,8 +77,8 @@ class _Lookahead:
         said: Said,
     ) -> Floats:
         """Return the joint loss of running one probe first, shape ``(n_rows,)``; infinite where it is not legal."""
-        view = self.views[probe]
-        if used[probe] >= view.uses_left or spent + view.cost > self.budget + BUDGET_TOLERANCE:
+        view, budget = self.state.legal[probe], self.state.problem.sensing_budget + BUDGET_TOLERANCE
+        if used[probe] >= view.uses_left or spent + view.cost > budget:
             return np.full(len(weights), math.inf)
         rows = self.likelihood[probe]
         n_outcomes, n_hypotheses = rows.shape
@@ -93,13 +91,8 @@ class _Lookahead:
             alive = np.flatnonzero(masses.any(axis=1))
             row, answer = low + alive // n_outcomes, alive % n_outcomes
             loss = np.zeros(len(masses))
-            loss[alive] = self.value(
-                masses[alive],
-                grown,
-                spent + view.cost,
-                depth - 1,
-                *self._heard(speaks, said, row, probe, answer, depth),
-            )
+            heard = self._heard(speaks, said, row, probe, answer, depth)
+            loss[alive] = self.value(masses[alive], grown, spent + view.cost, depth - 1, *heard)
             after.append(loss)
         return np.asarray(mass * view.cost + np.concatenate(after).reshape(len(weights), n_outcomes).sum(axis=1))
 
@@ -110,7 +103,7 @@ class _Lookahead:
         support = self.endings.support
         if not len(support):
             return speaks[row], {}
-        index, speaks = self.views[probe].index, speaks[row]
+        index, speaks = self.state.legal[probe].index, speaks[row]
         if probe in said:
             likelihood = said[probe][row] * self.likelihood[probe][answer]
             speaks[:, support.pairs_of(index)] = spoken_by(support, self.state, index, likelihood)
@@ -141,22 +134,10 @@ def lookahead_losses(state: InformationState, depth: int) -> Floats:
             "plan fewer probes ahead, or use exact, which has a deadline"
         )
     endings = endings_of(state.problem)
-    support = endings.support
-    search = _Lookahead(
-        state,
-        endings,
-        views,
-        tuple(rows),
-        tuple(spoken_by(support, state, view.index, own) for view, own in zip(views, rows, strict=True)),
-        informed_losses(state),
-        state.problem.sensing_budget,
-    )
-    weights, used, one, speaks = (
-        state.posterior[None, :],
-        (0,) * len(views),
-        np.ones(1),
-        spoken(support, state)[None, :],
-    )
-    return np.array(
-        [search.probe_loss(weights, one, used, state.spent, depth, m, speaks, {})[0] for m in range(len(views))]
-    )
+    speaking = [spoken_by(endings.support, state, view.index, own) for view, own in zip(views, rows, strict=True)]
+    search = _Lookahead(state, endings, tuple(rows), tuple(speaking), informed_losses(state))
+    weights, used, speaks = state.posterior[None, :], (0,) * len(views), spoken(endings.support, state)[None, :]
+    losses = [
+        search.probe_loss(weights, np.ones(1), used, state.spent, depth, m, speaks, {}) for m in range(len(views))
+    ]
+    return np.array([loss[0] for loss in losses])

@@ -20,16 +20,12 @@ from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.probe_value import best_probe, clairvoyant_loss, probe_values
 from aquamend.decision.terminal import best_terminal
-from aquamend.planning.bounds import Bounds, quick_bounds
+from aquamend.planning.bounds import Bounds, information_bound, one_by_one_bound, quick_bounds
 from aquamend.planning.exact import solve
 from aquamend.planning.finite_probes import better_informed, discrete_answers, less_informed, reads_numbers
-from aquamend.planning.information import information_bound
-from aquamend.planning.limits import Limits, current_listener
-from aquamend.planning.one_by_one import one_by_one_bound
-from aquamend.planning.parts import Automaton, Portion, automaton, independent_parts
-from aquamend.planning.parts_plan import parts_plan
-from aquamend.planning.searched_plan import SearchedPlan
-from aquamend.planning.work_count import Pace, cells_within
+from aquamend.planning.kept_plan import SearchedPlan
+from aquamend.planning.limits import Limits, Pace, cells_within, current_listener
+from aquamend.planning.parts import Automaton, Portion, automaton, independent_parts, parts_plan
 from aquamend.problem.model.kernels import Outcomes
 
 
@@ -81,8 +77,12 @@ class OneStep:
         yield CertifiedPlan(None if first is None else values.branches.probes[first], quick_bounds(state, values))
 
 
-class Information:
-    """What information costs at least; where all probes are discrete and the terminal decisions few."""
+@dataclass(frozen=True)
+class LowerBound:
+    """A lower bound that needs no search: what information costs at least, or every belief by itself."""
+
+    bound: Callable[[InformationState], float]
+    """Returns the bound, or 0 where it does not apply."""
 
     def accepts(self, state: InformationState) -> bool:
         """Whether there is something to learn; what else it needs it finds out itself."""
@@ -90,19 +90,7 @@ class Information:
 
     def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
         """Yield once."""
-        yield CertifiedPlan(None, Bounds(information_bound(state), math.inf))
-
-
-class OneByOne:
-    """What every belief costs at least, decided by someone who knows the truth about all others."""
-
-    def accepts(self, state: InformationState) -> bool:
-        """Whether there is something to learn; what else it needs it finds out itself."""
-        return bool(state.legal)
-
-    def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
-        """Yield once."""
-        yield CertifiedPlan(None, Bounds(one_by_one_bound(state), math.inf))
+        yield CertifiedPlan(None, Bounds(self.bound(state), math.inf))
 
 
 class TableBound:
@@ -304,8 +292,8 @@ READINGS = 500
 METHODS: tuple[BoundMethod, ...] = (
     OneStep(),
     TableBound(),
-    OneByOne(),
-    Information(),
+    LowerBound(one_by_one_bound),
+    LowerBound(information_bound),
     IndependentParts(),
     Evidence(),
     ReadingsBound(),

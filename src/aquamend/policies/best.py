@@ -21,11 +21,10 @@ from aquamend.decision.endings import TIE
 from aquamend.decision.probe_value import best_probe, probe_values
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
-from aquamend.planning.bounds import Bounds, quick_bounds
+from aquamend.planning.bounds import Bounds, one_by_one_bound, quick_bounds
 from aquamend.planning.finite_probes import reads_numbers
 from aquamend.planning.kept_plan import WORK, KeptPlan, PlanPlace, WholePlan, orders_meet, planned
 from aquamend.planning.limits import Limits, current_listener
-from aquamend.planning.one_by_one import one_by_one_bound
 from aquamend.planning.search import OneStep, answers_weighed, search
 from aquamend.policies.myopic import AquaMend
 from aquamend.policies.policy import Description
@@ -41,7 +40,7 @@ class Best:
     """Take the best step that a search of bounded work finds; never at a larger expected loss than ``AquaMend``."""
 
     work: float = WORK
-    """What each plan may cost, counted (see `planning.work_count`): it ends at the same place on every machine."""
+    """What each plan may cost, counted (see `planning.limits`): it ends at the same place on every machine."""
     deadline_s: float = math.inf
     """Search for a plan no longer than so many seconds; then the step may depend on the machine."""
 

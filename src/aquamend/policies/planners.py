@@ -18,10 +18,9 @@ from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.exact import MOST_CELLS, PlanTable, solve
-from aquamend.planning.limits import MEMORY, Limits
+from aquamend.planning.limits import MEMORY, Limits, cells_within
 from aquamend.planning.lookahead import lookahead_losses
 from aquamend.planning.search import CertifiedPlan, search
-from aquamend.planning.work_count import cells_within
 from aquamend.policies.policy import Description, Policy
 from aquamend.problem.model.kernels import Outcomes
 

@@ -1,5 +1,5 @@
 """What may be wrong, what can be measured, and what every way of recovering costs."""
 
-from aquamend.problem.problem import RESTART, NewValue, Plan, Problem, Redeclared
+from aquamend.problem.problem import RESTART, Ages, NewValue, Plan, Problem, Redeclared
 
-__all__ = ["RESTART", "NewValue", "Plan", "Problem", "Redeclared"]
+__all__ = ["RESTART", "Ages", "NewValue", "Plan", "Problem", "Redeclared"]

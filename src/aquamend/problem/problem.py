@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 
 from aquamend.arrays import Floats
 from aquamend.caching import KeepsResults, computed_once
-from aquamend.errors import Fault, InvalidProblem, UnknownName
+from aquamend.errors import BadArgument, Fault, UnknownName, cost_faults, refuse, unknown_among
 from aquamend.problem.graph import RecoveryGraph, Value
-from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.coverage import Coverage, coverage_faults
-from aquamend.problem.model.hypotheses import Declaration, Hypotheses
-from aquamend.problem.model.joint_model import JointModel
-from aquamend.problem.model.model_faults import reference_faults
+from aquamend.problem.model.hypotheses import Declaration
+from aquamend.problem.model.joint_model import JointModel, reference_faults
 from aquamend.problem.model.spreads import SLACK
 from aquamend.text import counted, shown
 
@@ -75,6 +73,45 @@ class Redeclared:
     """The probes it rests on."""
     times: int = 1
     """How often the belief has been declared again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """How long ago each belief was measured: one age for all, and others for some, in the unit of time of the rates."""
+
+    all: float | None = None
+    """Of every belief that is not named; None: unknown."""
+    by_belief: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, age in (("all", self.all), *self.by_belief.items()):
+            if age is not None and not 0.0 <= age < math.inf:
+                raise BadArgument(f"{name!r} cannot be {age!r} old; give a finite number of at least 0")
+
+    @classmethod
+    def from_any(cls, ages: Ages | float | Mapping[str, float] | None) -> Ages:
+        """Return ages that were given as one number for all, or by belief."""
+        if isinstance(ages, Ages):
+            return ages
+        if isinstance(ages, Mapping):
+            return cls(None, {belief: float(age) for belief, age in ages.items()})
+        return cls(None if ages is None else float(ages))
+
+    def of(self, belief: str) -> float | None:
+        """Return the age of a belief; None where nobody knows it."""
+        return self.by_belief.get(belief, self.all)
+
+    def of_all(self, beliefs: Sequence[str]) -> float | Mapping[str, float] | None:
+        """Return how old these beliefs are, as one number where they are all alike; None where nobody knows."""
+        if not self.by_belief:
+            return self.all
+        return {belief: age for belief in beliefs if (age := self.of(belief)) is not None}
+
+    def but(self, others: Ages) -> Ages:
+        """Return these ages with others in their place: one for all replaces every one."""
+        if others.all is not None:
+            return others
+        return Ages(self.all, {**self.by_belief, **others.by_belief})
 
 
 class Ageing(Protocol):
@@ -146,8 +183,7 @@ class Problem(KeepsResults):
         faults += plan_faults(self.plans, restart, graph.belief_index, executed, len(model.hypotheses))
         if self.coverage is not None:
             faults += coverage_faults(self.coverage)
-        if faults:
-            raise InvalidProblem(faults)
+        refuse(faults)
 
     def __repr__(self) -> str:
         graph, model = self.graph, self.model
@@ -162,26 +198,9 @@ class Problem(KeepsResults):
 
         Where no value can be named, nan or None.
         """
-        beliefs, n = self.graph.beliefs, len(self.model.hypotheses)
-        kinds = {i: object if isinstance(b.declared, str) else float for i, b in enumerate(beliefs) if b.declares}
-        found = {i: np.full(n, beliefs[i].declared, dtype=kind) for i, kind in kinds.items()}
-        named = {beliefs[i].name: truth for i, truth in found.items()}
-        if isinstance(self.model.hypotheses, Hypotheses):
-            for name, column in self.model.hypotheses.truth.items():
-                said = column != None  # noqa: E711  # entry by entry
-                named[name][said] = column[said]
-            for name, failed in self.model.hypotheses.failed.items():
-                if name in named:
-                    named[name][failed] = None  # nan among numbers
-            return found
-        for s, hypothesis in enumerate(self.model.hypotheses):  # only what differs from what is declared
-            for name, value in hypothesis.truth.items():
-                if name in named:
-                    named[name][s] = value if isinstance(value, str | float | int) else None
-            for name in hypothesis.failed:
-                if name in named:
-                    named[name][s] = None
-        return found
+        declared = {b.name: b.declared for b in self.graph.beliefs if b.declared is not None}
+        index = self.graph.belief_index
+        return {index[belief]: truth for belief, truth in self.model.columns.true_values(declared).items()}
 
     def wrong_where(self, belief: int, value: Value) -> Floats:
         """Return e(s), shape ``(n_hypotheses,)``: one where a value of a belief is not true, else zero."""
@@ -201,15 +220,10 @@ class Problem(KeepsResults):
     @cached_property
     def failed(self) -> Floats:
         """Z, shape ``(n_hypotheses, n_beliefs)``; one where the hypothesis makes the belief fail, else zero."""
-        index, hypotheses = self.graph.belief_index, self.model.hypotheses
-        failed = np.zeros((len(index), len(hypotheses))).T  # it is filled belief by belief
-        if isinstance(hypotheses, Hypotheses):
-            for belief, column in hypotheses.failed.items():
-                failed[:, index[belief]] = column
-        else:
-            for s, hypothesis in enumerate(hypotheses):
-                for belief in hypothesis.failed:
-                    failed[s, index[belief]] = 1.0
+        index = self.graph.belief_index
+        failed = np.zeros((len(index), len(self.model.hypotheses))).T  # it is filled belief by belief
+        for belief, column in self.model.columns.failed.items():
+            failed[:, index[belief]] = column
         for i in self.truth:
             value = self.in_force(i)
             if value is not None:
@@ -268,23 +282,18 @@ class Problem(KeepsResults):
         for declaration in listed:
             i = self.graph.belief_index[declaration.belief]
             declared = self.graph.beliefs[i].declared
-            value = declared if declaration.value is None else declaration.value
-            invalid = tuple(declaration.invalid_in or ())
-            older = declared is not None and value != declared
-            if declaration.invalid_in is None and older and value is not None:
+            value, support = declared if declaration.value is None else declaration.value, tuple(declaration.support)
+            older = declared is not None and value is not None and value != declared
+            version, new = declaration.version, self.redeclared.get(declaration.belief)
+            if new is not None:
+                version, value, support = version + new.times, new.value, new.support
+            if new is None and declaration.invalid_in is not None:
+                invalid = tuple(declaration.invalid_in)
+            elif new is None and older and value is not None:
                 invalid = self.model.names_where(self.wrong_where(i, value))
-            elif declaration.invalid_in is None:
-                invalid = self.model.names_where(self.failed[:, i])
-            new = self.redeclared.get(declaration.belief)
-            if new is None:
-                support = tuple(declaration.support)
-                resolved.append(replace(declaration, value=value, invalid_in=invalid, support=support))
             else:
                 invalid = self.model.names_where(self.failed[:, i])
-                version = declaration.version + new.times
-                resolved.append(
-                    replace(declaration, version=version, value=new.value, invalid_in=invalid, support=new.support)
-                )
+            resolved.append(replace(declaration, version=version, value=value, invalid_in=invalid, support=support))
         return tuple(resolved)
 
     @cached_property
@@ -344,12 +353,7 @@ class Problem(KeepsResults):
 
 def terminal_faults(sensing_budget: float, restart: float | None, escalate: float | None) -> list[Fault]:
     """Return the faults of a problem's three numbers."""
-    numbers = {"sensing_budget": sensing_budget, "restart": restart, "escalate": escalate}
-    return [
-        Fault(key, f"{value!r} is not a cost", "give a number of at least 0, or inf")
-        for key, value in numbers.items()
-        if value is not None and not value >= 0
-    ]
+    return [*cost_faults([("sensing_budget", sensing_budget), ("restart", restart), ("escalate", escalate)])]
 
 
 def plan_faults(
@@ -361,9 +365,8 @@ def plan_faults(
         if plan.name in seen:
             yield Fault(f"plans[{i}].name", f"{plan.name!r} is given twice", "give every plan a name of its own")
         if plan.name == RESTART:
-            yield Fault(
-                f"plans[{i}].name", f"{RESTART!r} is what the restart is called", "rename it, or give `restart`"
-            )
+            said = f"{RESTART!r} is what the restart is called"
+            yield Fault(f"plans[{i}].name", said, "rename it, or give `restart`")
         seen.add(plan.name)
         yield from _plan_faults(f"plans[{i}]", plan, beliefs, executed, n_hypotheses)
     if restart is not None:
@@ -374,16 +377,9 @@ def _plan_faults(
     where: str, plan: Plan, beliefs: Collection[str], executed: Collection[str], n_hypotheses: int
 ) -> Iterator[Fault]:
     if np.shape(plan.loss) != (n_hypotheses,) or not bool(np.all(np.asarray(plan.loss) >= 0)):
-        yield Fault(
-            f"{where}.loss",
-            f"shape {np.shape(plan.loss)} or an entry below zero",
-            f"give one loss of at least 0 for each of the {n_hypotheses} hypotheses",
-        )
-    for j, name in enumerate(plan.correct):
-        if name not in beliefs:
-            yield Fault(
-                f"{where}.correct[{j}]", f"{name!r} is not a belief", "rename or remove it", name, beliefs, ("beliefs",)
-            )
+        said = f"shape {np.shape(plan.loss)} or an entry below zero"
+        yield Fault(f"{where}.loss", said, f"give one loss of at least 0 for each of the {n_hypotheses} hypotheses")
+    yield from unknown_among("belief", f"{where}.correct", plan.correct, beliefs)
     for j, name in enumerate(plan.undo):
         if name not in executed:
             problem = f"{name!r} is not an executed action"

@@ -32,10 +32,9 @@ from aquamend.belief import InformationState
 from aquamend.belief.support import evidence_on
 from aquamend.errors import AquaMendError, Fault, InvalidProblem, UnknownValue
 from aquamend.files import with_declared
-from aquamend.problem import RESTART, Plan, Problem, Redeclared
+from aquamend.problem import RESTART, Ages, Plan, Problem, Redeclared
 from aquamend.problem.graph import Action, Belief, Edge, Probe, RecoveryGraph, Value
 from aquamend.problem.model import Declaration, Hypothesis, JointModel
-from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.spreads import differs
 from aquamend.recovery.acts import Act, Declare, Follow, Measure, Redo, Undo
 

@@ -9,10 +9,9 @@ from typing import Annotated, Any, Final, Literal
 
 from aquamend.codec import Key, Whole, load, write
 from aquamend.errors import AquaMendError, InvalidData, UnknownName
-from aquamend.problem import Problem
+from aquamend.problem import Ages, Problem
 from aquamend.problem.graph import Edge, EdgeKind, Value
 from aquamend.problem.model import Declaration
-from aquamend.problem.model.ages import Ages
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo
 from aquamend.recovery.clock import Instant
 from aquamend.recovery.situation import Present, assumed, leads_to

@@ -28,7 +28,7 @@ from aquamend.policies import Best, Policy
 from aquamend.policies.decision_report import DecisionReport, decision_report
 from aquamend.policies.policy import CertifyingPolicy
 from aquamend.problem import Problem
-from aquamend.problem.building.action_checks import before_action, leading_to
+from aquamend.problem.building.compensations import before_action, leading_to
 from aquamend.problem.graph import Edge, RecoveryGraph, Value
 from aquamend.problem.model import Declaration
 from aquamend.recovery.acts import Act, Receipt

@@ -26,9 +26,8 @@ from aquamend.policies import Policy
 from aquamend.policies.decision_report import alternatives, decision_report, weighed
 from aquamend.policies.plan_tree import PlanTree, plan_tree, two_plans
 from aquamend.policies.registry import registered
-from aquamend.problem import Problem
-from aquamend.problem.building.action_checks import before_action
-from aquamend.problem.model.ages import Ages
+from aquamend.problem import Ages, Problem
+from aquamend.problem.building.compensations import before_action
 from aquamend.recovery import Recovery
 from aquamend.recovery.events import Entry
 from aquamend.recovery.plain import line_from_data

@@ -16,11 +16,11 @@ from aquamend.belief.support import usable
 from aquamend.decision.endings import TIE
 from aquamend.decision.standings import DeclarationStanding, Standing
 from aquamend.decision.steps import Decision, Reprobe, Restart, RollBack, Wording
+from aquamend.planning.bounds import effect_of_left_out
 from aquamend.policies import Evaluation
 from aquamend.policies.decision_report import Alternatives, BeliefLine, DecisionReport, alternatives, answers_to, labels
 from aquamend.policies.evaluation import SampledEvaluation, paired_difference
 from aquamend.problem import Problem
-from aquamend.problem.building.left_out import effect_of_left_out
 from aquamend.problem.model.hypotheses import Cause
 from aquamend.problem.model.joint_model import UNNAMED
 from aquamend.story.reasons import certificate, flips, left_out_text, reasons, unavailable

@@ -12,8 +12,8 @@ from aquamend.belief.support import evidence_on
 from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, RollBack, Wording
 from aquamend.decision.terminal import declarable, may_be_kept, price
+from aquamend.planning.bounds import LeftOut
 from aquamend.policies.decision_report import Alternatives, Branch, DecisionReport, answers_to, cost_parts
-from aquamend.problem.building.left_out import LeftOut
 from aquamend.problem.graph import RecoveryGraph
 from aquamend.text import listed, percent, percents_apart, quantity, shown
 

@@ -12,7 +12,7 @@ from tests.tiers import cases
 
 from aquamend.errors import BadArgument, InvalidProblem
 from aquamend.files import parse_problem
-from aquamend.problem.model.ages import Ages
+from aquamend.problem import Ages
 
 
 def data(**rest):

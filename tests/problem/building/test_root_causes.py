@@ -22,8 +22,8 @@ from aquamend import (
 )
 from aquamend.decision import best_terminal
 from aquamend.errors import InvalidProblem
+from aquamend.planning.bounds import effect_of_left_out
 from aquamend.problem.building import CauseState, Effect, RootCause, generated, joint_model
-from aquamend.problem.building.left_out import effect_of_left_out
 
 BELIEFS = [Belief("pose", 10.0), Belief("map", 20.0), Belief("level", 5.0, declared=18.0, tolerance=3.0)]
 

@@ -12,7 +12,7 @@ from aquamend import Belief, Hypothesis, Probe, RecoveryGraph
 from aquamend.errors import InvalidProblem
 from aquamend.files import read_problem
 from aquamend.problem.building import CauseState, Effect, RootCause, expanded, generated, joint_model
-from aquamend.problem.building.truth_following import FollowedTruth, belief_followed
+from aquamend.problem.building.rule_tables import FollowedTruth, belief_followed
 from aquamend.problem.model import Discrete, Gaussian, Normal, OneOf, Uniform, ValueOf
 from aquamend.problem.model.spreads import spread_faults, values_of_spread
 

@@ -1,4 +1,4 @@
-"""``aquamend demo``: one scene of the pouring robot, described while it runs, and kept as a page; ``aquamend replay``."""
+"""``aquamend demo``, one scene of the pouring robot described while it runs and kept as a page; ``aquamend replay``."""
 
 from __future__ import annotations
 

@@ -3,9 +3,7 @@
 Causes become joint hypotheses, rules tables, compensations plans, and errors that persist more hypotheses.
 """
 
-from aquamend.problem.building.action_checks import before_action
-from aquamend.problem.building.compensations import Compensation, with_compensations
-from aquamend.problem.building.left_out import LeftOut, effect_of_left_out
+from aquamend.problem.building.compensations import Compensation, before_action, with_compensations
 from aquamend.problem.building.persistence import with_persistent_errors
 from aquamend.problem.building.root_causes import CauseState, Generated, RootCause, generated
 from aquamend.problem.building.rule_tables import joint_model, table, vocabulary_of
@@ -19,11 +17,9 @@ __all__ = [
     "Effect",
     "Expanded",
     "Generated",
-    "LeftOut",
     "RootCause",
     "Vocabulary",
     "before_action",
-    "effect_of_left_out",
     "expanded",
     "generated",
     "joint_model",

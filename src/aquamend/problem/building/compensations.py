@@ -1,12 +1,17 @@
-"""Compensations: making up for what was done on a wrong belief, instead of undoing it.
+"""Problems changed before they are solved: compensations as plans, and whether an action may be done now.
 
-A set K of compensations together with a set S of beliefs corrected by undoing is one ending,
+Compensations make up for what was done on a wrong belief, instead of undoing it. A set K of them together with a set S
+of beliefs corrected by undoing is one ending,
 
     ℓ(K, S; s) = Σ_{k ∈ K} c_k + C_R(D(S)) + Σ_i L_i Z_i(s) w_i ,
 
 with w_i the product of 1 − p_k over the compensations of K that correct belief i, and of 1 − P_i if i ∈ S. One payment
 may correct several beliefs, and a belief may be corrected in several ways: that is no minimum cut any more. The endings
 are enumerated, and each becomes a plan.
+
+Before an action, no alarm has rung, and only beliefs from which the action can be reached count. The others cost
+nothing either way, and need no support. A belief without a declared value on which nothing executed rests cannot be
+corrected: there is nothing to undo, and nothing else to declare.
 """
 
 from __future__ import annotations
@@ -14,17 +19,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend.codec import Cost, Name, Probability
-from aquamend.errors import Fault, InvalidProblem
+from aquamend.errors import AquaMendError, Fault, InvalidProblem, UnknownName, refuse, unknown_among
 from aquamend.problem import Plan, Problem
+from aquamend.problem.graph import RecoveryGraph
+from aquamend.problem.graph.recovery_graph import unions
 
 MOST_PLANS = 2_000
 """Most endings that compensations may add."""
+_TOO_MANY = Fault(
+    "compensations",
+    f"they make more than {MOST_PLANS:,} ways of ending, which are listed one by one",
+    "give fewer, or give plans instead",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +55,12 @@ class Compensation:
 
 def with_compensations(problem: Problem, compensations: Sequence[Compensation]) -> Problem:
     """Return the problem with a plan for every set of compensations, alone and with corrections by undoing."""
-    faults = list(compensation_faults(problem, compensations))
-    if faults:
-        raise InvalidProblem(faults)
-    return replace(problem, plans=(*problem.plans, *_plans(problem, compensations)), compensations=tuple(compensations))
+    refuse(compensation_faults(problem, compensations))
+    sets = (chosen for k in range(1, len(compensations) + 1) for chosen in combinations(compensations, k))
+    plans = list(islice((plan for chosen in sets for plan in _with_undoing(problem, chosen)), MOST_PLANS + 1))
+    if len(plans) > MOST_PLANS:
+        raise InvalidProblem([_TOO_MANY])
+    return replace(problem, plans=(*problem.plans, *plans), compensations=tuple(compensations))
 
 
 def compensation_faults(problem: Problem, compensations: Sequence[Compensation]) -> Iterator[Fault]:
@@ -57,29 +71,14 @@ def compensation_faults(problem: Problem, compensations: Sequence[Compensation])
         if one.name in seen:
             yield Fault(f"{where}.name", f"{one.name!r} is given twice, among plans and compensations", "rename it")
         seen.add(one.name)
-        if not (one.cost >= 0.0 and math.isfinite(one.cost)):
+        if not 0.0 <= one.cost < math.inf:
             yield Fault(f"{where}.cost", f"{one.cost!r} is not a finite cost", "give a number of at least 0")
         if not 0.0 < one.succeeds <= 1.0:
-            problem_ = f"{one.succeeds!r} is not a chance of success"
-            yield Fault(f"{where}.succeeds", problem_, "give a number above 0 and up to 1")
+            said = f"{one.succeeds!r} is not a chance of success"
+            yield Fault(f"{where}.succeeds", said, "give a number above 0 and up to 1")
         if not one.correct:
             yield Fault(f"{where}.correct", "it is empty", "name the beliefs that it corrects")
-        for j, name in enumerate(one.correct):
-            if name not in problem.graph.belief_index:
-                at, valid = f"{where}.correct[{j}]", problem.graph.belief_index
-                yield Fault(at, f"{name!r} is not a belief", "rename or remove it", name, valid, ("beliefs",))
-
-
-def _plans(problem: Problem, compensations: Sequence[Compensation]) -> list[Plan]:
-    found: list[Plan] = []
-    for count in range(1, len(compensations) + 1):
-        for chosen in combinations(compensations, count):
-            for plan in _with_undoing(problem, chosen):
-                found.append(plan)
-                if len(found) > MOST_PLANS:
-                    problem_ = f"they make more than {MOST_PLANS:,} ways of ending, which are listed one by one"
-                    raise InvalidProblem([Fault("compensations", problem_, "give fewer, or give plans instead")])
-    return found
+        yield from unknown_among("belief", f"{where}.correct", one.correct, problem.graph.belief_index)
 
 
 def _with_undoing(problem: Problem, chosen: Sequence[Compensation]) -> Iterator[Plan]:
@@ -89,30 +88,22 @@ def _with_undoing(problem: Problem, chosen: Sequence[Compensation]) -> Iterator[
     if any(b.needs_support and b.name not in made for b in graph.beliefs):
         return  # whether it may be kept depends on the posterior, which a plan's loss cannot
     sure = {name for one in chosen if one.succeeds == 1.0 for name in one.correct}  # the others may be undone as well
+    charges = {i: graph.belief_charges[i] for i, b in enumerate(graph.beliefs) if b.name not in sure}
+    undoable = [i for i in charges if problem.corrections and not graph.beliefs[i].declares]
+    free = [i for i in undoable if charges[i] == 0]
     open_ = [
         i
-        for i, belief in enumerate(graph.beliefs)
-        if problem.corrections
-        and belief.name not in sure
-        and not belief.declares
-        and belief.residual > 0.0
+        for i in undoable
+        if charges[i] != 0
+        and graph.beliefs[i].residual > 0.0
         and problem.failed[:, i].any()
-        and graph.belief_charges[i] != 0
-        and graph.charged(graph.belief_charges[i]) < math.inf
+        and graph.charged(charges[i]) < math.inf
     ]
-    unions = {0: None}
-    for i in open_:
-        unions.update(dict.fromkeys([union | graph.belief_charges[i] for union in unions]))
-        if len(unions) > MOST_PLANS:
-            break
-    free = {i for i, b in enumerate(graph.beliefs) if b.name not in sure and graph.belief_charges[i] == 0}
-    for union in unions:
-        undone = [i for i in open_ if graph.belief_charges[i] & ~union == 0]
-        yield _plan(problem, chosen, undone, [i for i in sorted(free) if _assured(problem, i)], graph.charged(union))
-
-
-def _assured(problem: Problem, i: int) -> bool:
-    return problem.corrections and not problem.graph.beliefs[i].declares
+    sets = unions([charges[i] for i in open_], MOST_PLANS)
+    if sets is None:
+        raise InvalidProblem([_TOO_MANY])
+    for union in sets:
+        yield _plan(problem, chosen, [i for i in open_ if charges[i] & ~union == 0], free, graph.charged(union))
 
 
 def _plan(
@@ -143,3 +134,33 @@ def _plan(
     unsure = {graph.beliefs[i].name: float(left[i]) for i in sorted(made) if left[i] > 0.0}
     undo = graph.closure([graph.beliefs[i].name for i in undone])
     return Plan(name, loss, correct, undo, unsure, compensates=True)
+
+
+def leading_to(graph: RecoveryGraph, action: str) -> tuple[str, ...]:
+    """Return the beliefs from which an action can be reached, in graph order."""
+    if action not in (names := [one.name for one in graph.actions]):
+        raise UnknownName("action", action, names)
+    leading = graph.leading_to_any([action])
+    return tuple(belief.name for belief in graph.beliefs if belief.name in leading)
+
+
+def before_action(problem: Problem, action: str) -> Problem:
+    """Return the problem to decide on before an action; ``AquaMendError`` where it is executed already.
+
+    Ask it at ``InformationState.alarmed(problem, (), silent=...)``: no monitor has rung.
+    """
+    graph, count = problem.graph, leading_to(problem.graph, action)
+    if any(one.name == action and one.executed for one in graph.actions):
+        raise AquaMendError(f"{action!r} is executed already; ask before it begins")
+    beliefs = [
+        belief if belief.name in count else replace(belief, residual=0.0, may_keep=True, needs_support=False)
+        for belief in graph.beliefs
+    ]
+    nothing_to_undo = [b.name for b in graph.beliefs if not b.declares and b.name not in graph.leading_to_executed]
+    guarded = replace(
+        problem,
+        graph=replace(graph, beliefs=beliefs, fixed=nothing_to_undo),
+        plans=[plan for plan in problem.plans if not plan.compensates],
+        before=action,
+    )
+    return with_compensations(guarded, problem.compensations) if problem.compensations else guarded

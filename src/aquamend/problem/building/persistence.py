@@ -100,54 +100,52 @@ def _part_of(model: JointModel, s: int, part: _Part, probe: str) -> Hypothesis:
     return replace(whole, name=name, prior=prior, part_of=whole.part_of or whole.name)
 
 
-def _parts(channel: Channel, s: int, share: float) -> Iterator[_Part]:
-    """Yield the hypothesis whose answers are independent, and one for each part that the probe may keep to."""
-    kept: list[tuple[float, str, Any]] = []
-    if isinstance(channel, Outcomes):
-        row = channel.table[s].tolist()
-        sure = np.eye(len(row)).tolist()
-        kept = [(p, f"keeps saying {channel.outcomes[k]}", sure[k]) for k, p in enumerate(row)]
-        yield _Part(1.0 - share, "", row)
-    elif isinstance(channel, Readings):
-        table = _components(channel, s)
-        if len(table) == 1:  # whichever part it keeps to, it is this one
-            yield _Part(1.0, "", table)
-            return
-        kept = [(w, f"keeps to part {k}", [[1.0, mean, sd]]) for k, (w, mean, sd) in enumerate(table, start=1)]
-        yield _Part(1.0 - share, "", table)
-    yield from (_Part(share * weight, suffix, row) for weight, suffix, row in kept)
-
-
 def _split_of(
     kernel: Kernel, channel: Channel, s: int, share: float, uses: float, *, possible: bool
 ) -> Iterator[_Part]:
     """Yield what a hypothesis splits into: one of prior 0 stays whole, for the values that are true under it."""
-    if possible:
-        parts = _offsets(channel, s, share, uses) if isinstance(kernel, Gaussian) else _parts(channel, s, share)
-        yield from (part for part in parts if part.share > 0.0)
-    elif isinstance(channel, Outcomes):
-        yield _Part(1.0, "", channel.table[s].tolist())
+    row = _row(channel, s)
+    if not possible:
+        yield _Part(1.0, "", row)
+        return
+    parts = _offsets(row, share, uses) if isinstance(kernel, Gaussian) else _parts(channel, row, share)
+    yield from (part for part in parts if part.share > 0.0)
+
+
+def _row(channel: Channel, s: int) -> list[Any]:
+    """Return how the probe answers under a hypothesis, as in `_Part`."""
+    row: list[Any] = []
+    if isinstance(channel, Outcomes):
+        row = channel.table[s].tolist()
     elif isinstance(channel, Readings):
-        yield _Part(1.0, "", _components(channel, s))
+        own = channel.owner == channel.of[s]
+        row = np.column_stack([channel.weight[own], channel.mean[own], channel.sd[own]]).tolist()
+    return row
 
 
-def _offsets(channel: Channel, s: int, share: float, uses: float) -> Iterator[_Part]:
+def _parts(channel: Channel, row: list[Any], share: float) -> Iterator[_Part]:
+    """Yield the hypothesis whose answers are independent, and one for each part that the probe may keep to."""
+    kept: list[tuple[float, str, Any]]
+    if isinstance(channel, Outcomes):
+        sure = np.eye(len(row)).tolist()
+        kept = [(p, f"keeps saying {channel.outcomes[k]}", sure[k]) for k, p in enumerate(row)]
+    elif len(row) == 1:  # whichever part it keeps to, it is this one
+        yield _Part(1.0, "", row)
+        return
+    else:
+        kept = [(w, f"keeps to part {k}", [[1.0, mean, sd]]) for k, (w, mean, sd) in enumerate(row, start=1)]
+    yield _Part(1.0 - share, "", row)
+    yield from (_Part(share * weight, suffix, answers) for weight, suffix, answers in kept)
+
+
+def _offsets(row: list[Any], share: float, uses: float) -> Iterator[_Part]:
     """Yield a hypothesis for each offset that a normal distribution's readings may have in common."""
-    if isinstance(channel, Readings):
-        ((_, mean, sd),) = _components(channel, s)
-        step = math.sqrt((1.0 - share) / (1.0 - share + uses * share))
-        x = step * np.arange(-math.ceil(REACH_SD / step), math.ceil(REACH_SD / step) + 1)
-        weights = np.exp(-0.5 * x * x)
-        for weight, offset in zip(weights / weights.sum(), math.sqrt(share) * sd * x, strict=True):
-            yield _Part(
-                float(weight), f"is off by {offset:+.6g}", [[1.0, mean + float(offset), math.sqrt(1.0 - share) * sd]]
-            )
-
-
-def _components(channel: Readings, s: int) -> list[list[float]]:
-    own = np.flatnonzero(channel.owner == channel.of[s])
-    columns = (channel.weight[own].tolist(), channel.mean[own].tolist(), channel.sd[own].tolist())
-    return [list(row) for row in zip(*columns, strict=True)]
+    ((_, mean, sd),) = row
+    step = math.sqrt((1.0 - share) / (1.0 - share + uses * share))
+    x = step * np.arange(-math.ceil(REACH_SD / step), math.ceil(REACH_SD / step) + 1)
+    weights, rest = np.exp(-0.5 * x * x), math.sqrt(1.0 - share) * sd
+    for weight, offset in zip((weights / weights.sum()).tolist(), (math.sqrt(share) * sd * x).tolist(), strict=True):
+        yield _Part(weight, f"is off by {offset:+.6g}", [[1.0, mean + offset, rest]])
 
 
 def _renamed(

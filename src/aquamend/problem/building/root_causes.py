@@ -2,15 +2,25 @@
 
     p(s) = Π_c p(state of c under s | states of earlier causes under s)
 
-over all combinations in which at most ``together`` causes are present. A cause with a rate has the probability that it
-has come since (``ageing``). What more of them at once would add is left out, and how probable that is stays known
-(``Generated.left_out``): the kept priors are divided by 1 − left out.
+over all combinations in which at most ``together`` causes are present. What more of them at once would add is left out,
+and how probable that is stays known (``Generated.left_out``): the kept priors are divided by 1 − left out.
+
+A cause may come at a rate instead: what was measured some time ago may have been overtaken since. At a rate λ, it has
+overtaken what was measured a ago with probability 1 − exp(−λ a); of several states with rates λ_i and the sum Λ, each
+has with λ_i / Λ (1 − exp(−Λ a)), the first that came. Where the beliefs that it makes wrong have different ages
+a_1 < a_2 < …, it came between a_{k−1} and a_k ago (a_0 = 0) with probability
+
+    λ_i / Λ (exp(−Λ a_{k−1}) − exp(−Λ a_k)),
+
+and then makes wrong those of age a_k or more: the younger ones were measured after it. So a state becomes one part
+for each such stretch of time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
@@ -19,25 +29,23 @@ from numpy.typing import NDArray
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.codec import TRUE_VALUE, Name, number_or_table, place_of_rule
 from aquamend.codec.forms import FINITE, PROBABILITY
-from aquamend.errors import Fault, InvalidProblem, UnknownCondition
-from aquamend.problem.building.ageing import Share, ageing_faults, part_probabilities, parts_of_cause, since, words_of
-from aquamend.problem.building.rules import Clash, Vocabulary, clash_fault, resolved
+from aquamend.errors import Fault, InvalidProblem, UnknownCondition, probability_faults, refuse
+from aquamend.problem import Ages
+from aquamend.problem.building.rules import NOTHING, Clash, Vocabulary, clash_fault, resolved
 from aquamend.problem.building.truths import UNKNOWN, Effect, Expanded, expanded
 from aquamend.problem.graph import Belief, Value
 from aquamend.problem.model import Cause, Hypotheses, Hypothesis
-from aquamend.problem.model.ages import Ages
-from aquamend.problem.model.columns import Combined
-from aquamend.problem.model.hypotheses import CAUSES
-from aquamend.problem.model.model_faults import truth_faults
+from aquamend.problem.model.hypotheses import CAUSES, Combined
+from aquamend.problem.model.joint_model import truth_faults
 from aquamend.problem.model.spreads import Spread
 
 Present = NDArray[np.int8] | NDArray[np.int32]
-NOTHING = "nothing"
-"""The hypothesis under which no cause is present, and the condition for it."""
 MOST_COMBINATIONS = 1_200_000
 """Most combinations of causes that are made: a second or two, and a few hundred megabytes."""
 Truth = Value | Spread
 """What is true of a belief: a value, or one that nobody knows yet."""
+LEAST = 1e-60
+"""What may have come by its rate, or may not have, stays at least so probable: only rounding makes it impossible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +88,97 @@ class RootCause:
         """Whether its probability follows from the age of beliefs."""
         return any(spec.rate is not None for spec in self.states.values())
 
+    @property
+    def own_beliefs(self) -> list[str]:
+        """The beliefs that it makes wrong by itself, without effects."""
+        return list(dict.fromkeys(b for state in self.states.values() for b in (*state.failed, *state.truth)))
+
     def label(self, state: str) -> str:
         """Return how a state of it is called: ``shelf=moved``, or the cause's own name where it has but one."""
         return f"{self.name}={state}" if state else self.name
+
+    def states_at(self, where: str) -> dict[str, CauseState]:
+        """Return its states by their places in a file, where the cause stands at ``where``."""
+        return {(f"{where}.states.{state}" if state else where): spec for state, spec in self.states.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A state of a cause, or what of it came within one stretch of time."""
+
+    state: str
+    spec: CauseState
+    """With the beliefs that it makes wrong, if it came then."""
+    word: str
+    """What the state is called in conditions."""
+    since: float = 0.0
+    """It came at least so long ago …"""
+    until: float = 0.0
+    """… and at most so long."""
+    before: str = ""
+    """A belief that was measured just after it came; empty where every belief is older."""
+
+    @property
+    def name(self) -> str:
+        """What it is called among hypotheses."""
+        return f"{self.word} (before {self.before})" if self.before else self.word
+
+    def makes_wrong(self, belief: str) -> bool:
+        """Whether it makes a belief wrong by itself."""
+        return belief in self.spec.failed or belief in self.spec.truth
+
+
+def parts_of_cause(cause: RootCause, ages: Ages) -> list[Share]:
+    """Return the parts of a sound cause: its states, or each of them once for every stretch of time."""
+    if not cause.comes_at_a_rate:
+        return [Share(state, spec, cause.label(state)) for state, spec in cause.states.items()]
+    known = {belief: ages.of(belief) or 0.0 for belief in cause.own_beliefs}
+    limits = sorted(set(known.values())) or [ages.all or 0.0]
+    youngest = {age: belief for belief, age in reversed(known.items())}
+    found = []
+    for state, spec in cause.states.items():
+        for k, (since, until) in enumerate(pairwise([0.0, *limits])):
+            failed = tuple(belief for belief in spec.failed if known[belief] >= until)
+            truth = {belief: value for belief, value in spec.truth.items() if known[belief] >= until}
+            own = replace(spec, failed=failed, truth=truth)
+            found.append(Share(state, own, cause.label(state), since, until, youngest[since] if k else ""))
+    return found
+
+
+def may_have_come(cause: RootCause, ages: Ages) -> bool:
+    """Whether a cause with a rate can have come since what it makes wrong was measured."""
+    comes = any(number > 0.0 for spec in cause.states.values() for _, number in _numbers("", spec.rate))
+    return comes and any(part.until > 0.0 for part in parts_of_cause(cause, ages))
+
+
+def words_of(cause: RootCause, parts: Sequence[Share]) -> dict[str, list[int]]:
+    """Return the words for a cause's states and for what came since a belief was measured, with the parts meant."""
+    found: dict[str, list[int]] = {}
+    for i, part in enumerate(parts):
+        found.setdefault(part.word, []).append(i)
+        spec = cause.states[part.state]
+        for belief in (*spec.failed, *spec.truth):
+            if part.makes_wrong(belief):
+                found.setdefault(since(part, belief, parts), []).append(i)
+    return {word: list(dict.fromkeys(own)) for word, own in found.items()}
+
+
+def since(part: Share, belief: str, parts: Sequence[Share]) -> str:
+    """Return the word for the state of a part having come since a belief was measured."""
+    always = all(other.makes_wrong(belief) for other in parts if other.state == part.state)
+    return part.word if always else f"{part.word} (since {belief})"
+
+
+def part_probabilities(parts: Sequence[Share], rates: Mapping[str, Floats]) -> tuple[list[Floats], Floats]:
+    """Return the probability of each part, and that the cause has not come, under every hypothesis, from the rates."""
+    total = np.sum(list(rates.values()), axis=0)
+    share = {state: np.divide(rate, total, out=np.zeros_like(total), where=total > 0) for state, rate in rates.items()}
+    found = []
+    for part in parts:
+        within = -np.expm1(-total * (part.until - part.since))
+        own = share[part.state] * np.exp(-total * part.since) * within
+        found.append(np.where((rates[part.state] > 0.0) & (within > 0.0), np.maximum(own, LEAST), own))
+    return found, np.maximum(np.exp(-total * max((part.until for part in parts), default=0.0)), LEAST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +218,7 @@ def generated(
     ages = ages or Ages()
     faults = list(_cause_faults(causes, beliefs, effects, ages))
     parts = [parts_of_cause(cause, ages) for cause in causes]
-    faults += _size_faults(parts, together)
-    if faults:
-        raise InvalidProblem(faults)
+    refuse([*faults, *_size_faults(parts, together)])
     present = combinations([len(own) for own in parts], len(causes) if together is None else together)
     words = _cause_words(causes, parts, present)
     names = Combined([[part.name for part in own] for own in parts], present, NOTHING)
@@ -215,15 +309,9 @@ def _priors(
             prior *= np.where(present[:, c] == i, p, 1.0)
         if absent.min() < -1e-9:
             s = int(absent.argmin())
-            raise InvalidProblem(
-                [
-                    Fault(
-                        f"causes[{c}]",
-                        f"the states of {cause.name!r} have probability {1.0 - absent[s]:.6g} together",
-                        "make them sum to at most 1; what is missing is the probability that it is absent",
-                    )
-                ]
-            )
+            said = f"the states of {cause.name!r} have probability {1.0 - absent[s]:.6g} together"
+            remedy = "make them sum to at most 1; what is missing is the probability that it is absent"
+            raise InvalidProblem([Fault(f"causes[{c}]", said, remedy)])
         prior *= np.where(present[:, c] == 0, np.maximum(absent, 0.0), 1.0)
         earlier |= {cause.name, *(cause.label(state) for state in cause.states)}
     return prior
@@ -233,17 +321,16 @@ def _part_priors(
     where: str, cause: RootCause, parts: Sequence[Share], vocabulary: Vocabulary, earlier: set[str]
 ) -> tuple[list[Floats], Floats]:
     """Return the probability of each part of a cause, and that it is absent, given the earlier causes."""
-    key, found = "rate" if cause.comes_at_a_rate else "prior", dict[str, Floats]()
-    for state, spec in cause.states.items():
-        at = f"{where}.states.{state}.{key}" if state else f"{where}.{key}"
+    key, found = "rate" if cause.comes_at_a_rate else "prior", list[Floats]()
+    for at, spec in cause.states_at(where).items():
         chance = spec.rate if cause.comes_at_a_rate else spec.prior
-        found[state] = _conditional(at, cause, 0.0 if chance is None else chance, vocabulary, earlier)
+        found.append(_conditional(f"{at}.{key}", cause, 0.0 if chance is None else chance, vocabulary, earlier))
     if cause.comes_at_a_rate:
-        return part_probabilities(parts, found)
+        return part_probabilities(parts, dict(zip(cause.states, found, strict=True)))
     absent = np.ones(len(vocabulary.names))
-    for p in found.values():
+    for p in found:
         absent -= p
-    return list(found.values()), absent
+    return found, absent
 
 
 def _conditional(
@@ -258,9 +345,8 @@ def _conditional(
     except UnknownCondition as error:
         listed = ", ".join(sorted(earlier)) or "none"
         remedy = f"give conditions on causes listed before {cause.name!r}: {listed}"
-        raise InvalidProblem(
-            [Fault(_place_of_word(at, chance, error.word), f"{error.word!r} is none of those", remedy)]
-        ) from None
+        place = next((place_of_rule(at, chance, rule) for rule in chance if error.word in rule), at)
+        raise InvalidProblem([Fault(place, f"{error.word!r} is none of those", remedy)]) from None
     if found.clashes:
         raise InvalidProblem([clash_fault(at, found)])
     missing = np.flatnonzero(found.chosen < 0)
@@ -268,11 +354,6 @@ def _conditional(
         name = vocabulary.names[int(missing[0])]
         raise InvalidProblem([Fault(at, f"nothing is said of {name!r}", "give a default")])
     return np.array(list(found), dtype=float)
-
-
-def _place_of_word(at: str, rules: Mapping[str, float], word: str) -> str:
-    """Return the place of the first rule in whose condition a word stands."""
-    return next((place_of_rule(at, rules, one) for one in rules if word in one), at)
 
 
 def _written(
@@ -337,16 +418,42 @@ def _cause_faults(
             if any(sign in state for sign in "&|=+<>"):
                 yield Fault(f"{where}.states.{state}", f"{state!r} would be misread in a condition", "rename it")
             spec, at = cause.states[state], f"{where}.states.{state}" if state else where
-            yield from _prior_faults(f"{at}.prior", spec)
+            yield from probability_faults(_numbers(f"{at}.prior", spec.prior))
             yield from truth_faults(at, spec.failed, spec.truth, known)
-        yield from ageing_faults(where, cause, ages)
+        yield from _ageing_faults(where, cause, ages)
 
 
-def _prior_faults(at: str, spec: CauseState) -> Iterator[Fault]:
-    for condition, p in spec.prior.items() if isinstance(spec.prior, Mapping) else [("", spec.prior)]:
-        if p is not None and not 0.0 <= p <= 1.0:
-            place = place_of_rule(at, spec.prior, condition) if isinstance(spec.prior, Mapping) else at
-            yield Fault(place, f"{p!r} is not a probability", "give a number from 0 to 1")
+def _ageing_faults(where: str, cause: RootCause, ages: Ages) -> Iterator[Fault]:
+    """Yield rates beside priors, rates that are none, and rates without an age."""
+    specs = cause.states_at(where)
+    for at, spec in specs.items():
+        if spec.rate is None and spec.prior is None:
+            yield Fault(f"{at}.prior", "it is missing", "add the key 'prior', or 'rate'")
+        elif spec.rate is not None and spec.prior is not None:
+            yield Fault(f"{at}.rate", "there is a prior too", "keep one of the two: a prior follows from rate and age")
+        elif spec.rate is None and cause.comes_at_a_rate:
+            yield Fault(f"{at}.prior", "another state has a rate", "give all states a rate, or all a prior")
+        for place, rate in _numbers(f"{at}.rate", spec.rate):
+            if not 0.0 <= rate < np.inf:
+                yield Fault(place, f"{rate!r} is not a rate", "give a finite number of at least 0")
+    at = next((f"{at}.rate" for at, spec in specs.items() if spec.rate is not None), "")
+    if not at:
+        return
+    for belief in cause.own_beliefs:
+        if ages.of(belief) is None:
+            said = f"nothing says how long ago {belief!r} was measured"
+            yield Fault(at, said, "give `age`, one number for all beliefs or one for this, or a prior instead")
+    if not cause.own_beliefs and ages.all is None:
+        said = f"{cause.name!r} makes no belief wrong by itself, and nothing says since when it may have come"
+        yield Fault(at, said, "give `age` as one number, or a prior instead")
+
+
+def _numbers(at: str, said: float | Mapping[str, float] | None) -> Iterator[tuple[str, float]]:
+    """Yield each number of a prior or a rate, which may be rules for it, with its place."""
+    if isinstance(said, Mapping):
+        yield from ((place_of_rule(at, said, condition), number) for condition, number in said.items())
+    elif said is not None:
+        yield at, said
 
 
 def _size_faults(parts: Sequence[Sequence[Share]], together: int | None) -> Iterator[Fault]:

@@ -6,6 +6,8 @@ are joined by ``&`` and ``|``, turned round by ``not``; ``default`` always holds
 if it holds under fewer hypotheses, all of them the other's too; than ``default`` every other is. Two rules of which
 neither is more specific, and which say different things of one hypothesis, contradict each other. In a list
 (`FirstThatHolds`) there is nothing to contradict: the first rule that holds decides.
+
+Where causes each bring something about by themselves, `noisy_or` needs one number for each.
 """
 
 from __future__ import annotations
@@ -13,18 +15,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.arrays import Bools, Indices
-from aquamend.codec import FirstThatHolds
-from aquamend.errors import Fault, UnknownCondition
+from aquamend.arrays import Bools, Floats, Indices
+from aquamend.codec import FirstThatHolds, place
+from aquamend.errors import Fault, UnknownCondition, refuse
 from aquamend.problem.graph import Value
-from aquamend.problem.model.columns import ByHypothesis, finder
+from aquamend.problem.model.hypotheses import finder
+from aquamend.problem.model.kernels.discrete_outcomes import noisy_or_faults
 from aquamend.problem.model.spreads import SLACK
 
 T = TypeVar("T")
@@ -34,6 +37,15 @@ MOST_PAIRS = 8
 """Most further pairs of contradicting rules that one fault lists."""
 DEFAULT = "default"
 """The condition that always holds."""
+NOTHING = "nothing"
+"""The hypothesis under which no cause is present, and the condition for it."""
+LEAK = "leak"
+"""What stands for all causes that are not listed; no cause may have this name."""
+MOST_LISTED = 5_000
+"""Hypotheses beyond which conditions are not written by their names."""
+_COMPARISON = re.compile(r"(?P<left>.*?\S)\s*(?P<sign><=|>=|<|>|=)\s*(?P<right>\S.*)")
+_PLAIN = re.compile(r"[A-Za-z_]([\w &|=<>+*.-]*\w)?")
+"""Text that needs no quotes between brackets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +128,6 @@ class Vocabulary:
         return finder(self.names)
 
 
-_COMPARISON = re.compile(r"(?P<left>.*?\S)\s*(?P<sign><=|>=|<|>|=)\s*(?P<right>\S.*)")
-
-
 def _number(text: str) -> float | None:
     try:
         return float(text)
@@ -178,10 +187,6 @@ class Resolved(Generic[T]):
     def __iter__(self) -> Iterator[T | None]:
         return (None if i < 0 else self.values[i] for i in self.chosen.tolist())
 
-    def by_hypothesis(self, names: Sequence[str]) -> ByHypothesis[T]:
-        """Return what is said by name, where something is said of every hypothesis."""
-        return ByHypothesis(names, self.values, self.chosen)
-
     def by_specificity(self) -> list[tuple[str, T]]:
         """Return the rules as a list in which the first that holds decides: the narrower first, the default last."""
         reach = self.holds.sum(axis=1)
@@ -201,10 +206,6 @@ def clash_fault(where: str, found: Resolved[Any]) -> Fault:
         f"or {first.remedy}"
     )
     return Fault(where, f"{first}{pairs}", remedy)
-
-
-_PLAIN = re.compile(r"[A-Za-z_]([\w &|=<>+*.-]*\w)?")
-"""Text that needs no quotes between brackets."""
 
 
 def _in_a_file(value: Any) -> str:
@@ -246,3 +247,126 @@ def resolved(rules: Mapping[str, T], vocabulary: Vocabulary) -> Resolved[T]:
                 clash = Clash(conditions[first], conditions[other], vocabulary.names[s])
                 clashes.setdefault((first, other), clash)
     return Resolved(conditions, values, chosen, tuple(clashes.values()), holds)
+
+
+def noisy_or(numbers: Mapping[str, float], vocabulary: Vocabulary, *, where: str = "noisy_or") -> Floats:
+    """Return the probability under every hypothesis, shape ``(n_hypotheses,)``; ``InvalidProblem`` with every fault.
+
+    p(s) = 1 − (1 − leak) Π_c (1 − p_c)  over the causes, or failed beliefs, c that are present under s
+    """
+    refuse([*noisy_or_faults(where, numbers), *_name_faults(where, numbers, vocabulary)])
+    stays_away = np.full(len(vocabulary.names), 1.0 - numbers.get(LEAK, 0.0))
+    for name, p in numbers.items():
+        if name != LEAK:
+            stays_away = np.where(vocabulary.where(name), stays_away * (1.0 - p), stays_away)
+    return np.asarray(1.0 - stays_away)
+
+
+def _name_faults(where: str, numbers: Mapping[str, float], vocabulary: Vocabulary) -> Iterator[Fault]:
+    """Yield names of nothing that can be present, and a cause or belief called like the leak."""
+    listed = vocabulary.names if vocabulary.listed else ()
+    known = dict.fromkeys(word for word in (*vocabulary.words, *listed) if vocabulary.listed or word != NOTHING)
+    if LEAK in known:
+        said = f"{LEAK!r} is also the name of a cause, hypothesis or belief"
+        yield Fault(place(where, LEAK), said, "rename that: here it is the probability where no cause is present")
+    for name in numbers:
+        if name not in known and name != LEAK:
+            said = f"{name!r} names no cause, belief or hypothesis"
+            remedy = f"name one for each number, without conditions; what is not listed is the {LEAK}"
+            yield Fault(place(where, name), said, remedy, name, [*known, LEAK])
+
+
+@dataclass(frozen=True, eq=False)
+class Conditional:
+    """Rules that ask about beliefs, with the words that they are written in, so that they can be read again.
+
+    A monitor that rings after a correction speaks of what is wrong by then: a condition such as ``map`` holds where the
+    map as it is declared *now* is wrong. So they stay with the alarm, beside the table that they make at first.
+    """
+
+    rules: Mapping[str, float]
+    vocabulary: Vocabulary
+    beliefs: tuple[str, ...]
+    """The beliefs that they ask about."""
+    noisy: bool = False
+    """Whether they are the numbers of a noisy-or."""
+
+    def _said(self, vocabulary: Vocabulary) -> list[float | None]:
+        """Return what the rules say of every hypothesis, None where they say nothing."""
+        return list((noisy_or if self.noisy else resolved)(self.rules, vocabulary))
+
+    @cached_property
+    def _pattern(self) -> Bools:
+        """Shape ``(n_hypotheses, n_beliefs)``; which of the beliefs were wrong as they were declared at first."""
+        return np.column_stack([self.vocabulary.words[belief] for belief in self.beliefs])
+
+    def row(self, wrong: Mapping[str, Bools]) -> Floats:
+        """Return a number for every hypothesis, where each of these beliefs is wrong under these hypotheses.
+
+        Where two rules have come to contradict each other, the first decides. Where none holds any more, a hypothesis
+        is like the first of those under which the same beliefs were wrong at first.
+        """
+        now = replace(self.vocabulary, words={**self.vocabulary.words, **{b: wrong[b] for b in self.beliefs}})
+        said = self._said(now)
+        if any(one is None for one in said):
+            first = self._said(self.vocabulary)
+            like = {key.tobytes(): first[s] for s, key in reversed([*enumerate(self._pattern)])}
+            pattern = np.column_stack([wrong[belief] for belief in self.beliefs])
+            said = [like.get(pattern[s].tobytes(), first[s]) if one is None else one for s, one in enumerate(said)]
+        return np.array(said, dtype=float)
+
+    def taken(self, origin: Sequence[int], names: Sequence[str]) -> Conditional:
+        """Return the same for other hypotheses, each made from one of these."""
+        at, old = np.asarray(origin, dtype=np.intp), self.vocabulary
+        by_name = {name: s for s, name in enumerate(old.names) if name in _atoms(self.rules) and name not in old.words}
+        words = {word: holds[at] for word, holds in old.words.items()} | {n: at == s for n, s in by_name.items()}
+        truth = {belief: values[at] for belief, values in old.truth.items()}
+        return replace(self, vocabulary=replace(old, names=tuple(names), words=words, truth=truth, whole=()))
+
+    def as_listed(self) -> Mapping[str, float] | None:
+        """Return the rules beside a list of these hypotheses, where causes have no names of their own.
+
+        What does not ask about a belief is said by naming hypotheses. None where that cannot be done.
+        """
+        names = self.vocabulary.names
+        if not self.noisy and (len(names) > MOST_LISTED or any(sign in name for name in names for sign in "&|")):
+            return None
+        if set(self.beliefs) & set(names) or any(name.startswith("not ") for name in names):
+            return None  # names of hypotheses and of beliefs could be taken for each other
+        if self.noisy:
+            return dict(self.rules) if set(self.rules) <= {LEAK, *self.beliefs} else None
+        in_order = isinstance(self.rules, FirstThatHolds)
+        written: dict[str, float] = {}
+        for condition, value in self.rules.items():
+            parts = [condition] if condition.strip() == DEFAULT else list(self._parts(condition))
+            if parts and not (in_order and " | ".join(parts) in written):
+                written[" | ".join(parts)] = value
+        return FirstThatHolds(written.items()) if in_order else written
+
+    def _parts(self, condition: str) -> Iterator[str]:
+        """Yield what to join by ``|``: names of hypotheses, each with what is asked of beliefs."""
+        for part in [condition] if condition.strip() in self.vocabulary.words else condition.split("|"):
+            atoms = [atom.strip() for atom in part.split("&")]
+            asking = [atom for atom in atoms if _bare(atom) in self.beliefs]
+            others = [self.vocabulary.where(atom) for atom in atoms if atom not in asking]
+            if not others:
+                yield " & ".join(asking)
+                continue
+            for s in np.flatnonzero(np.logical_and.reduce(others)).tolist():
+                yield " & ".join([self.vocabulary.names[s], *asking])
+
+
+def conditional(rules: Mapping[str, float], vocabulary: Vocabulary, *, noisy: bool = False) -> Conditional | None:
+    """Return these rules so that they can be read again; None where they ask about no belief."""
+    atoms = _atoms(rules)
+    asked = tuple(belief for belief in vocabulary.beliefs if belief in atoms)
+    return Conditional(rules, vocabulary, asked, noisy) if asked else None
+
+
+def _atoms(rules: Mapping[str, float]) -> set[str]:
+    """Return the words of conditions, also of those with signs in them."""
+    return {_bare(atom) for rule in rules for part in (rule, *rule.split("|")) for atom in (part, *part.split("&"))}
+
+
+def _bare(atom: str) -> str:
+    return atom.strip().removeprefix("not ").strip()

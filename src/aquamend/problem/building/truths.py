@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from aquamend.arrays import Bools, Floats, Indices, distinct
 from aquamend.codec import TRUE_VALUE, Name
-from aquamend.errors import Fault, InvalidProblem, UnknownCondition
+from aquamend.errors import Fault, InvalidProblem, UnknownCondition, refuse
 from aquamend.problem.building.rules import Clash, Vocabulary
 from aquamend.problem.graph import Belief, Value
 from aquamend.problem.model import Hypotheses, Hypothesis
 from aquamend.problem.model.joint_model import Grown
-from aquamend.problem.model.spreads import Normal, OneOf, Uniform, differs, values_of_spread
+from aquamend.problem.model.spreads import Spread, differs, values_of_spread
 from aquamend.text import named
 
 MOST_HYPOTHESES = 50_000
@@ -112,14 +112,13 @@ def expanded(
                 both = f"{clash.first} & {clash.second}"
                 remedy = f"make them states of one cause, or say in effects what is true when '{both}'"
                 faults.append(Fault("causes", f"{clash} in what is true of {belief!r}", remedy))
-    if faults:
-        raise InvalidProblem(faults)
+    refuse(faults)
     return Expanded(table.hypotheses(rows, effects), origin, table.widths, table.vocabulary(plain))
 
 
 def _has_spread(hypothesis: Hypothesis) -> bool:
     """Whether a hypothesis stands for several, one for each value of a spread."""
-    return any(isinstance(value, Normal | Uniform | OneOf) for value in hypothesis.truth.values())
+    return any(isinstance(value, Spread) for value in hypothesis.truth.values())
 
 
 def holds_spread(written: Sequence[Hypothesis]) -> bool:
@@ -127,7 +126,7 @@ def holds_spread(written: Sequence[Hypothesis]) -> bool:
     if not isinstance(written, Hypotheses):
         return any(map(_has_spread, written))
     # the same truths stand in a column again and again
-    return any(isinstance(value, Normal | Uniform | OneOf) for column in written.truth.values() for value in
+    return any(isinstance(value, Spread) for column in written.truth.values() for value in
                {id(value): value for value in column.tolist()}.values())  # fmt: skip
 
 
@@ -139,7 +138,7 @@ def _spread_out(
     origin: list[int] = []
     wide: list[tuple[int, str, float]] = []
     for s, hypothesis in enumerate(written):
-        spreads = {b: v for b, v in hypothesis.truth.items() if isinstance(v, Normal | Uniform | OneOf)}
+        spreads = {b: v for b, v in hypothesis.truth.items() if isinstance(v, Spread)}
         if not spreads:
             rows.append(hypothesis)
             origin.append(s)
@@ -167,7 +166,7 @@ def _too_many(written: Sequence[Hypothesis], known: Mapping[str, Belief]) -> Fau
     """Return the fault of too many hypotheses, with where they come from."""
     counts = {}
     for hypothesis in written:
-        own = {b: v for b, v in hypothesis.truth.items() if isinstance(v, Normal | Uniform | OneOf)}
+        own = {b: v for b, v in hypothesis.truth.items() if isinstance(v, Spread)}
         sizes = {b: len(values_of_spread(spread, known[b]).values) for b, spread in own.items()}
         counts[hypothesis.name] = math.prod(sizes.values()), sizes
     name, (largest, sizes) = max(counts.items(), key=lambda item: item[1][0])
@@ -187,30 +186,10 @@ class _Table:
 
     def __post_init__(self) -> None:
         n = len(self.rows)
-        self.failed = {name: np.zeros(n, dtype=bool) for name in self.known}
-        self.truth: dict[str, NDArray[np.object_]] = {}
-        for name, belief in self.known.items():
-            if belief.declared is not None:
-                self.truth[name] = np.full(n, belief.declared, dtype=object)
-        if isinstance(self.rows, Hypotheses):
-            self._take_columns(self.rows)
-            return
-        for s, row in enumerate(self.rows):  # only what differs from what is declared
-            for name in row.failed:
-                if name in self.failed:
-                    self.failed[name][s] = True
-            for name in (*row.truth, *row.failed):
-                if name in self.truth:
-                    self.truth[name][s] = row.true_of(self.known[name])
-
-    def _take_columns(self, rows: Hypotheses) -> None:
-        for name, column in rows.truth.items():
-            said = column != None  # noqa: E711  # entry by entry
-            self.truth[name][said] = column[said]
-        for name, failed in rows.failed.items():
-            self.failed[name] = failed
-            if name in self.truth:
-                self.truth[name][failed] = UNKNOWN
+        columns = Hypotheses.of(self.rows)
+        self.failed = {name: columns.failed.get(name, np.zeros(n, dtype=bool)) for name in self.known}
+        declared = {name: belief.declared for name, belief in self.known.items() if belief.declared is not None}
+        self.truth = columns.true_values(declared, exactly=True)
 
     def apply(self, effect: Effect, holds: Bools) -> None:
         """Make an effect so where its condition holds."""

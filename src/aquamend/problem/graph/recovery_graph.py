@@ -8,15 +8,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import overload
+from typing import Any
 
 import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend.caching import KeepsResults
-from aquamend.errors import InvalidProblem, UnknownName
-from aquamend.problem.graph.graph_faults import graph_faults, parsed_edges
-from aquamend.problem.graph.nodes import Action, Belief, Edge, EdgeKind, Operation, Probe
+from aquamend.errors import UnknownName, refuse
+from aquamend.problem.graph.nodes import (
+    Action,
+    Belief,
+    Edge,
+    EdgeKind,
+    Operation,
+    Probe,
+    graph_faults,
+    parsed_edges,
+)
 
 MOST_BITS = 1 << 27
 """Bits that may be kept of what is reachable from where: sixteen megabytes."""
@@ -42,9 +50,7 @@ class RecoveryGraph(KeepsResults):
         for name in ("beliefs", "actions", "probes", "operations", "fixed"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "edges", edges)
-        faults = graph_faults(self.beliefs, self.actions, self.probes, edges, self.operations)
-        if faults:
-            raise InvalidProblem(faults)
+        refuse(graph_faults(self.beliefs, self.actions, self.probes, edges, self.operations))
 
     @cached_property
     def belief_index(self) -> dict[str, int]:
@@ -80,21 +86,21 @@ class RecoveryGraph(KeepsResults):
     @cached_property
     def topological_order(self) -> tuple[str, ...]:
         """All nodes, each after its predecessors; equal claims in the order given."""
-        waiting = dict.fromkeys(self.successors, 0)
-        for targets in self.successors.values():
+        names, rank = list(self.successors), {name: i for i, name in enumerate(self.successors)}
+        after = [[rank[target] for target in targets] for targets in self.successors.values()]
+        waiting = [0] * len(names)
+        for targets in after:
             for target in targets:
                 waiting[target] += 1
-        rank = {name: i for i, name in enumerate(waiting)}
-        ready = [rank[name] for name, count in waiting.items() if count == 0]
-        heapq.heapify(ready)
-        names, order = list(waiting), []
+        ready = [i for i, count in enumerate(waiting) if count == 0]  # in order, and so a heap
+        order = []
         while ready:
-            name = names[heapq.heappop(ready)]
-            order.append(name)
-            for target in self.successors[name]:
+            i = heapq.heappop(ready)
+            order.append(names[i])
+            for target in after[i]:
                 waiting[target] -= 1
                 if waiting[target] == 0:
-                    heapq.heappush(ready, rank[target])
+                    heapq.heappush(ready, target)
         return tuple(order)
 
     @cached_property
@@ -148,7 +154,7 @@ class RecoveryGraph(KeepsResults):
         """Position in ``executed`` of every executed action, by name."""
         return {action.name: i for i, action in enumerate(self.executed)}
 
-    def _leading_to(self, actions: Iterable[str]) -> frozenset[str]:
+    def leading_to_any(self, actions: Iterable[str]) -> frozenset[str]:
         """Return all nodes from which one of these actions can be reached, themselves included."""
         found = set(actions)
         for name in reversed(self.topological_order):
@@ -159,7 +165,7 @@ class RecoveryGraph(KeepsResults):
     @cached_property
     def leading_to_executed(self) -> frozenset[str]:
         """All nodes from which an executed action can be reached, executed actions included."""
-        return self._leading_to(self.executed_index)
+        return self.leading_to_any(self.executed_index)
 
     @cached_property
     def uncorrectable(self) -> frozenset[str]:
@@ -169,7 +175,7 @@ class RecoveryGraph(KeepsResults):
             for action, paid in zip(self.executed, self.action_charges, strict=True)
             if any(math.isinf(self.charges[charge].cost) for charge in paid)
         ]
-        return (self._leading_to(endless) & self.belief_index.keys()) | frozenset(self.fixed)
+        return (self.leading_to_any(endless) & self.belief_index.keys()) | frozenset(self.fixed)
 
     def downstream(self, belief: str) -> tuple[str, ...]:
         """Return D_i, the executed actions reachable from the belief along any directed path."""
@@ -242,13 +248,9 @@ class RecoveryGraph(KeepsResults):
         for name in actions:
             if name in self.executed_index:
                 charges.update(self.action_charges[self.executed_index[name]])
-            elif name not in self._planned:
-                raise UnknownName("action", name, [action.name for action in self.actions])
+            elif name not in (known := [action.name for action in self.actions]):
+                raise UnknownName("action", name, known)
         return math.fsum(self.charges[charge].cost for charge in sorted(charges))
-
-    @cached_property
-    def _planned(self) -> frozenset[str]:
-        return frozenset(action.name for action in self.actions if not action.executed)
 
     def correcting(self, beliefs: Iterable[str]) -> tuple[tuple[str, ...], float]:
         """Return the minimal upper closure of a set of beliefs, and B(S), the cost of undoing it."""
@@ -313,14 +315,10 @@ class _BeliefCharges(Sequence[int]):
     def __len__(self) -> int:
         return len(self.graph.beliefs)
 
-    @overload
-    def __getitem__(self, index: int) -> int: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[int]: ...
-    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
-        graph = self.graph
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
+            return [self[i] for i in range(len(self))[index]]
+        graph = self.graph
         name = graph.beliefs[index].name
         mask = 1 << len(graph.charges) - len(graph.fixed) + graph.fixed.index(name) if name in graph.fixed else 0
         for action in graph._downstream([name]):

@@ -1,6 +1,5 @@
 """The finite joint model: what may be true, and how alarms and probes answer if it is."""
 
-from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.coverage import Coverage, FitGroup
 from aquamend.problem.model.hypotheses import Alarm, Cause, Declaration, Hypotheses, Hypothesis
 from aquamend.problem.model.joint_model import JointModel
@@ -18,7 +17,6 @@ from aquamend.problem.model.kernels import (
 from aquamend.problem.model.spreads import Normal, OneOf, Spread, Uniform
 
 __all__ = [
-    "Ages",
     "Alarm",
     "Cause",
     "Coverage",

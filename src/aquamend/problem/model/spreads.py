@@ -15,7 +15,7 @@ from typing import Annotated
 from aquamend.codec import TRUE_VALUE, Finite, Key
 from aquamend.codec.forms import NAME
 from aquamend.errors import Fault
-from aquamend.problem.graph.nodes import Belief, Value
+from aquamend.problem.graph.nodes import Belief, Value, kind_faults
 from aquamend.text import named
 
 SLACK = 1e-9
@@ -144,17 +144,9 @@ def _step_faults(where: str, spread: Normal | Uniform, belief: Belief, span: flo
         yield Fault(f"{where}.step", f"{step!r} is no step", "give a number above 0")
     elif span / step > MOST_STEPS:
         yield Fault(where, f"steps of {step:g} make more than {MOST_STEPS:,} values", "give a larger step")
-    elif not steps_of_any(spread, belief):
+    elif not values_of_spread(spread, belief).values:
         said = f"every value is within {belief.tolerance:g} of the {named(belief.declared or 0.0)} declared"
         yield Fault(where, f"{said}, so nothing has failed", "give values further away, or remove it")
-
-
-def steps_of_any(spread: Normal | Uniform, belief: Belief) -> bool:
-    """Whether any value of a spread is a failure of its belief."""
-    try:
-        return bool(values_of_spread(spread, belief).values)
-    except ZeroDivisionError:  # none was left to share the weight
-        return False
 
 
 def _listed_faults(where: str, spread: OneOf, belief: Belief) -> Iterator[Fault]:
@@ -167,9 +159,8 @@ def _listed_faults(where: str, spread: OneOf, belief: Belief) -> Iterator[Fault]
         if value in seen:
             yield Fault(at, f"{named(value)!r} is given twice", "give it once")
         seen.add(value)
-        if belief.declared is not None and isinstance(value, str) != isinstance(belief.declared, str):
-            kind = "text" if isinstance(belief.declared, str) else "a number"
-            yield Fault(at, f"{value!r} is not {kind}, and {belief.name!r} declares {kind}", f"give {kind}")
+        if belief.declared is not None:
+            yield from kind_faults(at, value, belief.name, belief.declared)
         if not differs(value, belief.declared, belief.tolerance):
             said = f"{named(value)} is what {belief.name!r} declares"
             if belief.tolerance:

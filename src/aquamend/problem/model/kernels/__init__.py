@@ -3,9 +3,8 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from aquamend.problem.model.kernels.discrete_outcomes import Discrete, Outcomes
+from aquamend.problem.model.kernels.discrete_outcomes import Discrete, NoisyOr, Outcomes
 from aquamend.problem.model.kernels.kernel import Answer, Channel, Kernel, rows_by_name, rows_of, with_rows
-from aquamend.problem.model.kernels.noisy_or import NoisyOr
 from aquamend.problem.model.kernels.normal_mixture import (
     DEFAULT_OUTLIERS,
     Gaussian,

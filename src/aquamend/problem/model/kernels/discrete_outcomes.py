@@ -1,8 +1,8 @@
-"""A probe with finitely many outcomes."""
+"""Probes with finitely many outcomes, given by a row for every hypothesis, or by one number for each cause."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, ClassVar
@@ -10,10 +10,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from aquamend.arrays import Floats, Indices
-from aquamend.codec import NOT_WRITTEN, SUM_TOLERANCE, by_condition
+from aquamend.codec import NOT_WRITTEN, SUM_TOLERANCE, Name, Probability, by_condition
 from aquamend.codec.forms import NAME, PROBABILITY, list_of, row
-from aquamend.errors import Fault
-from aquamend.problem.model.kernels.kernel import Answer, Rows, frozen, labels_of, named_rows, stacked
+from aquamend.errors import AquaMendError, Fault, probability_faults
+from aquamend.problem.model.kernels.kernel import Answer, Channel, Rows, frozen, labels_of, named_rows, stacked
 
 ROWS = by_condition(row(PROBABILITY, low=0.0, high=1.0))
 
@@ -106,3 +106,34 @@ def _number(said: Answer) -> float | None:
         return float(said)
     except ValueError:
         return None
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyOr:
+    """A probe with two outcomes, the second of which each cause that is present may bring about by itself.
+
+    As it is written down: ``aquamend.joint_model`` makes a table of it, once it is known which causes there are.
+    """
+
+    noisy_or: Mapping[Name, Probability]
+    """How probable each cause or failed belief makes the second outcome by itself, and a leak."""
+    outcomes: Annotated[Sequence[str], list_of(NAME, instead="unreadable name {}".format)]
+    """The names of its two answers."""
+
+    table: ClassVar[str] = "noisy_or"
+
+    def faults(self, where: str, names: Sequence[str]) -> Iterator[Fault]:
+        """Yield outcomes that are not two, and numbers that are no probabilities."""
+        if len(self.outcomes) != 2 or self.outcomes[0] == self.outcomes[1]:
+            said = f"{list(self.outcomes)!r} is not two outcomes, of which noisy_or gives the second's probability"
+            yield Fault(f"{where}.outcomes", said, "name two, or give a likelihood")
+        yield from noisy_or_faults(f"{where}.noisy_or", self.noisy_or)
+
+    def channel(self, names: Sequence[str]) -> Channel:
+        """Refuse: which causes are present under a hypothesis is not known here."""
+        raise AquaMendError("a noisy-or needs the model's causes; make the model with aquamend.joint_model")
+
+
+def noisy_or_faults(where: str, numbers: Mapping[str, float]) -> Iterator[Fault]:
+    """Yield the numbers that are no probabilities."""
+    return probability_faults((f"{where}.{name}", p) for name, p in numbers.items())

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.arrays import Floats, Indices
-from aquamend.errors import Fault
-from aquamend.problem.model.columns import ByHypothesis
-
-HYPOTHESES = ("hypotheses",)
+from aquamend.errors import Fault, not_a
+from aquamend.problem.model.hypotheses import ByHypothesis
 
 Answer = str | float
 """What a probe says: the name of an outcome, or a reading."""
@@ -101,9 +99,7 @@ def row_name_faults(where: str, row_names: Iterable[str], names: Sequence[str]) 
             yield Fault(where, f"hypothesis {name!r} has no row", "give one for every hypothesis")
     for name in row_names:
         if name not in wanted:
-            yield Fault(
-                f"{where}.{name}", f"{name!r} is not a hypothesis", "rename or remove it", name, names, HYPOTHESES
-            )
+            yield not_a("hypothesis", f"{where}.{name}", name, names)
 
 
 def named_rows(
@@ -134,7 +130,7 @@ def named_rows(
     return faults, np.array([row for _, row in fit], dtype=np.float64).reshape(len(fit), width), lambda i: fit[i][0]
 
 
-def labels_of(rows: Floats) -> tuple[Indices, Indices]:
+def labels_of(rows: NDArray[Any]) -> tuple[Indices, Indices]:
     """Return the label of every row, equal rows alike, and where each label first stands."""
     order = np.lexsort(rows.T[::-1])
     ordered, of = rows[order], np.empty(len(rows), dtype=np.intp)

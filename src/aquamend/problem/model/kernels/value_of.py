@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 from aquamend.codec import NOT_WRITTEN, Name, Number
-from aquamend.errors import AquaMendError, Fault
+from aquamend.errors import AquaMendError, Fault, probability_faults
 from aquamend.problem.graph.nodes import Value
 from aquamend.problem.model.kernels.discrete_outcomes import ROWS
 from aquamend.problem.model.kernels.kernel import Channel
@@ -35,13 +35,11 @@ class ValueOf:
 
     def faults(self, where: str, names: Sequence[str]) -> Iterator[Fault]:
         """Yield probabilities that are none, or that are more than one together."""
-        sound = True
-        for key, p in (("right", self.right), ("none", self.none)):
-            if p is not None and not 0.0 <= p <= 1.0:
-                sound = False
-                yield Fault(f"{where}.{key}", f"{p!r} is not a probability", "give a number from 0 to 1")
-        if sound and self.right + (self.none or 0.0) > 1.0 + 1e-9:
-            said = f"right and none are {self.right + (self.none or 0.0):.6g} together"
+        none = self.none or 0.0
+        wrong = list(probability_faults([(f"{where}.right", self.right), (f"{where}.none", none)]))
+        yield from wrong
+        if not wrong and self.right + none > 1.0 + 1e-9:
+            said = f"right and none are {self.right + none:.6g} together"
             yield Fault(where, said, "make them at most 1; the other values share what is left")
 
     def channel(self, names: Sequence[str]) -> Channel:

@@ -5,7 +5,7 @@ import pytest
 
 from aquamend import Gaussian, InformationState, Mixture, Samples
 from aquamend.decision import probe_values
-from aquamend.planning.coarse_readings import dividing_cuts, garbled, informed, refined_cuts
+from aquamend.planning.finite_probes import dividing_cuts, garbled, informed, refined_cuts
 from aquamend.planning.limits import Limits
 from aquamend.planning.search import search
 from tests.planning.test_search import scale_state

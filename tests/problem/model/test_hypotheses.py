@@ -14,8 +14,7 @@ from aquamend.problem import Problem
 from aquamend.problem.building import Effect, RootCause, joint_model
 from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.problem.model import Alarm, Discrete, Hypotheses, Hypothesis, JointModel
-from aquamend.problem.model.columns import ByHypothesis, Combined, Numbered
-from aquamend.problem.model.hypotheses import CAUSES, Cause
+from aquamend.problem.model.hypotheses import CAUSES, ByHypothesis, Cause, Combined, Numbered
 
 GRAPH = RecoveryGraph(
     [Belief("pose", 20.0), Belief("level", 15.0, declared=10.0, tolerance=1.0), Belief("target", 30.0, declared="A")],
