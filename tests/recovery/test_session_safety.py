@@ -456,3 +456,26 @@ def test_what_is_sent_as_data_means_what_the_method_of_its_name_means(begun, whe
         "alarmed", "decided", "intended", "observed", "alarmed again", "stopping", "done", "decided", "intended",
         "lost", "unknown", "asked", "settled", "intended", "cancelled", "stopping",
     ]  # fmt: skip
+
+
+class TakenUpAtOnce(MemoryLog):
+    """A log in which another program takes a session up as soon as it stands there."""
+
+    def __init__(self, policy):
+        super().__init__()
+        self.policy, self.other = policy, None
+
+    def append(self, session, after, events, *, at=None):
+        super().append(session, after, events, at=at)
+        if after == 0:
+            self.other = Session.resume(self, session, policy=self.policy, at=0.0)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_of_two_programs_one_begins_an_act_where_a_session_is_taken_up_as_it_begins(scripted, table, apart):
+    log = TakenUpAtOnce(scripted.Steps([CORRECT_LEVEL]))
+    mine = scripted.Steps([CORRECT_LEVEL])
+    with pytest.raises(ForeignSession):
+        Session.begin(table(), mine, log=log, name="s", decide_apart=apart, at=0.0).decide(at=0.0)
+    assert log.other.request.kind == "perform"
+    assert sum(isinstance(entry.event, Intended) for entry in log.read("s")) == 1

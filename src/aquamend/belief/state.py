@@ -275,6 +275,9 @@ class InformationState(KeepsResults):
         name = observation.probe
         if not observation.unasked and (reason := self.why_illegal(name)):
             raise IllegalProbe(name, reason)
+        return self._after(observation)
+
+    def _after(self, observation: Observation) -> InformationState:
         posterior = None
         if self.contradiction is None:
             posterior = conditioned(self.posterior, self.likelihood(observation))
@@ -292,6 +295,11 @@ class InformationState(KeepsResults):
         """Return the state after whatever a robot says: what is no answer of its probe speaks against the model."""
         known = self.problem.model.channels[observation.probe].parse(observation.outcome) is not None
         return self.after(observation) if known else self.contradicted_by(observation)
+
+    def after_earlier(self, observation: Observation) -> InformationState:
+        """Return the state after an answer that came earlier: what was done since may have made its probe illegal."""
+        known = self.problem.model.channels[observation.probe].parse(observation.outcome) is not None
+        return self._after(observation) if known else self.contradicted_by(observation)
 
     @property
     def chance_of_evidence(self) -> float:

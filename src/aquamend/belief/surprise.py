@@ -49,7 +49,7 @@ def heard(state: InformationState) -> tuple[ProbableAnswer, ...]:
         found.append(ProbableAnswer(observation, chance_of(moment, observation)))
         if observation is state.contradiction:
             break
-        moment = moment.after(observation)
+        moment = moment.after_earlier(observation)
     return tuple(found)
 
 

@@ -74,7 +74,7 @@ def _earlier(state: InformationState) -> tuple[InformationState, ...]:
         return ()
     moments = [state.origin]
     for observation in state.evidence[len(state.origin.evidence) : -1]:
-        moments.append(moments[-1].after_hearing(observation))
+        moments.append(moments[-1].after_earlier(observation))
     return tuple(moments)
 
 

@@ -219,7 +219,7 @@ def _after(start: InformationState, answers: tuple[Observation, ...], state: Inf
     if len(start.evidence) + len(answers) == len(state.evidence):
         return state
     for answer in answers:
-        start = start.after(answer)
+        start = start.after_earlier(answer)
     return start
 
 

@@ -138,7 +138,8 @@ class Session:
             name = name or f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now.wall))}-{secrets.token_hex(3)}"
             log.append(name, 0, [first], at=now.wall)
             # What was written is what counts from now on, so that a resumed session computes the very same numbers.
-            recovery = Recovery.of([entry.event for entry in log.read(name)], name)
+            # Whoever has taken it up meanwhile conducts it, so that what they have written is not followed here.
+            recovery = Recovery.of([entry.event for entry in log.read(name)][:1], name)
         else:
             recovery = Recovery.begun(first)
         session = cls(recovery, policy, log=log, tracker=tracker, strict=strict, decide_apart=decide_apart)

@@ -362,7 +362,7 @@ def expected_loss_of(session: Recovery) -> float:
 
 def _known(session: Recovery) -> InformationState:
     """Return the state at the alarm with all that was measured since, and nothing done."""
-    return reduce(InformationState.after_hearing, session.evidence, session.start)
+    return reduce(InformationState.after_earlier, session.evidence, session.start)
 
 
 def instead_data(happened: Recovery, other: Instead, policy: str) -> dict[str, Any]:
