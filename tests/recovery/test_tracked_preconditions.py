@@ -10,7 +10,7 @@ from aquamend.recovery import MemoryLog, Session, Tracker
 from aquamend.recovery.acts import Redo, Undo
 from aquamend.recovery.events import AlarmedAgain, Decided
 from aquamend.recovery.situation import Came, Change, problem_after
-from aquamend.story.of_session import replayed
+from aquamend.story.of_session import done_instead
 
 
 def test_a_probe_becomes_possible_and_impossible_as_the_task_goes_on():
@@ -80,4 +80,4 @@ def test_a_session_is_replayed_where_an_answer_could_not_be_had_at_its_alarm(beg
     session.reply(session.request.act.done())
     session.reply(Decided(Reprobe("weigh")))
     session.reply(session.request.act.done("less"))
-    assert replayed(session.recovery, policy_named("no-reprobe")).expected is not None
+    assert done_instead(session.recovery, policy_named("no-reprobe")).expected is not None
