@@ -103,13 +103,12 @@ class _Here:
 
     def correcting(self, beliefs: Sequence[int]) -> PricedEnding:
         """Return the decision that corrects these beliefs and no others, with its price; none: to continue."""
-        graph = self.problem.graph
-        names = tuple(graph.beliefs[i].name for i in beliefs)
-        undone, cost = graph.correcting(names)
-        decision = RollBack(names, undone, self.declared_by(beliefs))
+        undoing, cost = _undoing(self.problem, tuple(beliefs))
+        correcting = replace(undoing, declare=self.declared_by(beliefs))
+        decision = correcting if beliefs else Continue()
         if not self.endings.corrections:
-            return PricedEnding(decision if names else Continue(), math.inf, 0.0)
-        return PricedEnding(decision if names else Continue(), cost, self.residual(decision))
+            return PricedEnding(decision, math.inf, 0.0)
+        return PricedEnding(decision, cost, self.residual(correcting))
 
     def residual(self, decision: RollBack) -> float:
         """Return the expected loss of what a correction set leaves wrong."""
@@ -155,6 +154,14 @@ class _Here:
             if best is not None and best[0].value is not None:
                 found.append(NewDeclaration(self.problem.graph.beliefs[belief].name, best[0].value))
         return tuple(found)
+
+
+@computed_once
+def _undoing(problem: Problem, beliefs: tuple[int, ...]) -> tuple[RollBack, float]:
+    """Return what correcting these beliefs undoes, and what that costs."""
+    names = tuple(problem.graph.beliefs[i].name for i in beliefs)
+    undone, cost = problem.graph.correcting(names)
+    return RollBack(names, undone), cost
 
 
 @computed_once

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from aquamend.arrays import Floats
 from aquamend.caching import KeepsResults, computed_once
-from aquamend.errors import BadArgument, Fault, UnknownName, cost_faults, refuse, unknown_among
+from aquamend.errors import BadArgument, Fault, UnknownName
+from aquamend.problem.faults import cost_faults, refuse, unknown_among
 from aquamend.problem.graph import RecoveryGraph, Value
 from aquamend.problem.model.coverage import Coverage, coverage_faults
 from aquamend.problem.model.hypotheses import Declaration

@@ -25,8 +25,9 @@ import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend.codec import Cost, Name, Probability
-from aquamend.errors import AquaMendError, Fault, InvalidProblem, UnknownName, refuse, unknown_among
+from aquamend.errors import AquaMendError, Fault, InvalidProblem, UnknownName
 from aquamend.problem import Plan, Problem
+from aquamend.problem.faults import refuse, unknown_among
 from aquamend.problem.graph import RecoveryGraph
 from aquamend.problem.graph.recovery_graph import unions
 

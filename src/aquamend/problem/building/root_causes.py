@@ -29,10 +29,11 @@ from numpy.typing import NDArray
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.codec import TRUE_VALUE, Name, number_or_table, place_of_rule
 from aquamend.codec.forms import FINITE, PROBABILITY
-from aquamend.errors import Fault, InvalidProblem, UnknownCondition, probability_faults, refuse
+from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.problem import Ages
 from aquamend.problem.building.rules import NOTHING, Clash, Vocabulary, clash_fault, resolved
 from aquamend.problem.building.truths import UNKNOWN, Effect, Expanded, expanded
+from aquamend.problem.faults import probability_faults, refuse
 from aquamend.problem.graph import Belief, Value
 from aquamend.problem.model import Cause, Hypotheses, Hypothesis
 from aquamend.problem.model.hypotheses import CAUSES, Combined

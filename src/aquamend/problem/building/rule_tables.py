@@ -19,7 +19,7 @@ import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend.codec import FirstThatHolds, key_of, place, place_of_rule
-from aquamend.errors import Fault, InvalidProblem, UnknownCondition, not_a, refuse
+from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.problem import Ages
 from aquamend.problem.building.root_causes import RootCause, generated
 from aquamend.problem.building.rules import (
@@ -34,6 +34,7 @@ from aquamend.problem.building.rules import (
     resolved,
 )
 from aquamend.problem.building.truths import Effect, Expanded, expanded
+from aquamend.problem.faults import not_a, refuse
 from aquamend.problem.graph import Belief, RecoveryGraph
 from aquamend.problem.model import Alarm, Declaration, Discrete, Hypothesis, JointModel, Kernel, NoisyOr, ValueOf
 from aquamend.problem.model.hypotheses import ByHypothesis

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.codec import FirstThatHolds, place
-from aquamend.errors import Fault, UnknownCondition, refuse
+from aquamend.errors import Fault, UnknownCondition
+from aquamend.problem.faults import refuse
 from aquamend.problem.graph import Value
 from aquamend.problem.model.hypotheses import finder
 from aquamend.problem.model.kernels.discrete_outcomes import noisy_or_faults

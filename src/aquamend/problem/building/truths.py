@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from aquamend.arrays import Bools, Floats, Indices, distinct
 from aquamend.codec import TRUE_VALUE, Name
-from aquamend.errors import Fault, InvalidProblem, UnknownCondition, refuse
+from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.problem.building.rules import Clash, Vocabulary
+from aquamend.problem.faults import refuse
 from aquamend.problem.graph import Belief, Value
 from aquamend.problem.model import Hypotheses, Hypothesis
 from aquamend.problem.model.joint_model import Grown

@@ -13,7 +13,8 @@ from typing import Annotated, NamedTuple
 
 from aquamend.codec import TRUE_VALUE, VALUE, Cost, Count, Key, Name, Probability
 from aquamend.codec.forms import words
-from aquamend.errors import Fault, cost_faults, first_of, not_a, refuse, unknown_among, with_article
+from aquamend.errors import Fault, first_of, with_article
+from aquamend.problem.faults import cost_faults, not_a, refuse, unknown_among
 
 Value = str | float
 """What a belief says: text, or a number in whatever unit its probes read."""

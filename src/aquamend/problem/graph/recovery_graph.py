@@ -14,7 +14,8 @@ import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend.caching import KeepsResults
-from aquamend.errors import UnknownName, refuse
+from aquamend.errors import UnknownName
+from aquamend.problem.faults import refuse
 from aquamend.problem.graph.nodes import (
     Action,
     Belief,

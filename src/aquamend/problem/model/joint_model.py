@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from aquamend.arrays import Floats, Indices
 from aquamend.caching import KeepsResults
 from aquamend.codec import SUM_TOLERANCE
-from aquamend.errors import Fault, UnknownName, not_a, probability_faults, refuse, unknown_among
+from aquamend.errors import Fault, UnknownName
+from aquamend.problem.faults import not_a, probability_faults, refuse, unknown_among
 from aquamend.problem.graph.nodes import Belief, Probe, Value, kind_faults
 from aquamend.problem.model.hypotheses import (
     CAUSES,

@@ -12,7 +12,8 @@ import numpy as np
 from aquamend.arrays import Floats, Indices
 from aquamend.codec import NOT_WRITTEN, SUM_TOLERANCE, Name, Probability, by_condition
 from aquamend.codec.forms import NAME, PROBABILITY, list_of, row
-from aquamend.errors import AquaMendError, Fault, probability_faults
+from aquamend.errors import AquaMendError, Fault
+from aquamend.problem.faults import probability_faults
 from aquamend.problem.model.kernels.kernel import Answer, Channel, Rows, frozen, labels_of, named_rows, stacked
 
 ROWS = by_condition(row(PROBABILITY, low=0.0, high=1.0))

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.arrays import Floats, Indices
-from aquamend.errors import Fault, not_a
+from aquamend.errors import Fault
+from aquamend.problem.faults import not_a
 from aquamend.problem.model.hypotheses import ByHypothesis
 
 Answer = str | float

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 from aquamend.codec import NOT_WRITTEN, Name, Number
-from aquamend.errors import AquaMendError, Fault, probability_faults
+from aquamend.errors import AquaMendError, Fault
+from aquamend.problem.faults import probability_faults
 from aquamend.problem.graph.nodes import Value
 from aquamend.problem.model.kernels.discrete_outcomes import ROWS
 from aquamend.problem.model.kernels.kernel import Channel
