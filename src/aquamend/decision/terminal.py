@@ -148,9 +148,9 @@ class _Here:
 
     def declared_by(self, beliefs: Iterable[int]) -> tuple[NewDeclaration, ...]:
         """Return the best new values of those corrected beliefs that declare one and may declare another."""
-        found = []
+        found, valued = [], self.problem.truth
         for belief in beliefs:
-            best = self.best_value(belief)
+            best = self.best_value(belief) if belief in valued else None  # a repair declares nothing
             if best is not None and best[0].value is not None:
                 found.append(NewDeclaration(self.problem.graph.beliefs[belief].name, best[0].value))
         return tuple(found)
