@@ -228,10 +228,11 @@ def _closures(graph: RecoveryGraph, priced: Indices, members: Sequence[int]) -> 
     """Return a group with its distinct unions of shared charges, or None if they are too many."""
     at = [int(priced[i]) for i in members]
     shared = _shared(graph, at)
-    masks = [graph.belief_charges[i] for i in at]
-    found = unions([mask & shared for mask in masks], MOST_CLOSURES)
+    # One by one: of very many beliefs, each mask is as long as there are charges, and a few tell that there are too many.
+    found = unions((graph.belief_charges[i] & shared for i in at), MOST_CLOSURES)
     if found is None:
         return None
+    masks = [graph.belief_charges[i] for i in at]
     keep = np.array([[0.0 if mask & shared & ~union == 0 else 1.0 for union in found] for mask in masks])
     return Closures(
         members=np.array(members, dtype=np.intp),

@@ -249,9 +249,13 @@ class RecoveryGraph(KeepsResults):
         for name in actions:
             if name in self.executed_index:
                 charges.update(self.action_charges[self.executed_index[name]])
-            elif name not in (known := [action.name for action in self.actions]):
-                raise UnknownName("action", name, known)
+            elif name not in self._planned:
+                raise UnknownName("action", name, [action.name for action in self.actions])
         return math.fsum(self.charges[charge].cost for charge in sorted(charges))
+
+    @cached_property
+    def _planned(self) -> frozenset[str]:
+        return frozenset(action.name for action in self.actions if not action.executed)
 
     def correcting(self, beliefs: Iterable[str]) -> tuple[tuple[str, ...], float]:
         """Return the minimal upper closure of a set of beliefs, and B(S), the cost of undoing it."""
