@@ -228,7 +228,7 @@ def _closures(graph: RecoveryGraph, priced: Indices, members: Sequence[int]) -> 
     """Return a group with its distinct unions of shared charges, or None if they are too many."""
     at = [int(priced[i]) for i in members]
     shared = _shared(graph, at)
-    # One by one: of very many beliefs, each mask is as long as there are charges, and a few tell that there are too many.
+    # One by one: each mask is as long as there are charges, and a few of them tell that there are too many unions.
     found = unions((graph.belief_charges[i] & shared for i in at), MOST_CLOSURES)
     if found is None:
         return None
